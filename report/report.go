@@ -20,3 +20,10 @@ type Check struct {
 	Actual   string
 	Note     string
 }
+
+// Report is what a command answers about one artifact.
+type Report struct {
+	Command string
+	Says    string
+	Checks  []Check
+}
