@@ -28,6 +28,31 @@ const (
 	CodeCBORDepth        Code = "CBOR-DEPTH"
 	CodeCIDForm          Code = "CID-FORM"
 	CodeCIDText          Code = "CID-TEXT"
+
+	// Trees, proofs and tiles (merkle).
+	CodeProofRange      Code = "PROOF-RANGE"
+	CodeProofEmptyTree  Code = "PROOF-EMPTY-TREE"
+	CodeProofLength     Code = "PROOF-LENGTH"
+	CodeProofInvalid    Code = "PROOF-INVALID"
+	CodeTreeSize        Code = "TREE-SIZE"
+	CodeNodeRange       Code = "NODE-RANGE"
+	CodeTilePath        Code = "TILE-PATH"
+	CodeTileData        Code = "TILE-DATA"
+	CodeEntryTooLarge   Code = "ENTRY-TOO-LARGE"
+	CodeBundleMalformed Code = "BUNDLE-MALFORMED"
+
+	// Signed notes and checkpoints (checkpoint).
+	CodeNoteMalformed              Code = "NOTE-MALFORMED"
+	CodeNoteTooLarge               Code = "NOTE-TOO-LARGE"
+	CodeNoteDuplicate              Code = "NOTE-DUPLICATE-SIGNATURE"
+	CodeCheckpointMalformed        Code = "CHECKPOINT-MALFORMED"
+	CodeCheckpointEmptyRoot        Code = "CHECKPOINT-EMPTY-ROOT"
+	CodeCheckpointUnsigned         Code = "CHECKPOINT-UNSIGNED"
+	CodeCheckpointSignatureInvalid Code = "CHECKPOINT-SIGNATURE-INVALID"
+	CodeVKeyMalformed              Code = "VKEY-MALFORMED"
+	CodeVKeyID                     Code = "VKEY-ID"
+	CodeVKeyType                   Code = "VKEY-TYPE"
+	CodeTlogProofMalformed         Code = "TLOG-PROOF-MALFORMED"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -55,4 +80,29 @@ var Meaning = map[Code]string{
 	CodeCBORDepth:        "lists and maps are nested deeper than 16",
 	CodeCIDForm:          "the bytes are not a CIDv1 of dag-cbor with a 32-byte BLAKE3 digest",
 	CodeCIDText:          "the text is not the one spelling of a CID",
+
+	// Trees, proofs and tiles (merkle).
+	CodeProofRange:      "a proof is asked of an index that is not below the tree size, or from a larger tree to a smaller",
+	CodeProofEmptyTree:  "a consistency proof from the empty tree, which is a prefix of every tree; there is nothing to prove",
+	CodeProofLength:     "the number of hashes is not the one that the index and the sizes call for",
+	CodeProofInvalid:    "the hashes of a proof do not lead to the root",
+	CodeTreeSize:        "a tree size above 2^63-1",
+	CodeNodeRange:       "a subtree that is not complete in a tree of this size",
+	CodeTilePath:        "not the one spelling of the path of a tile or an entry bundle that a tree can have",
+	CodeTileData:        "a tile does not have the bytes that its width calls for",
+	CodeEntryTooLarge:   "an entry of more than 65,535 bytes",
+	CodeBundleMalformed: "the bytes are not the stated number of length-prefixed entries",
+
+	// Signed notes and checkpoints (checkpoint).
+	CodeNoteMalformed:              "the bytes are not a C2SP signed note",
+	CodeNoteTooLarge:               "a signed note has more bytes or more signature lines than are read",
+	CodeNoteDuplicate:              "two signature lines of a note have the same name and key ID",
+	CodeCheckpointMalformed:        "the text of a note is not a C2SP tlog-checkpoint",
+	CodeCheckpointEmptyRoot:        "a checkpoint of size 0 does not carry the root of the empty tree",
+	CodeCheckpointUnsigned:         "no signature line of a checkpoint is by a key that is known here",
+	CodeCheckpointSignatureInvalid: "a signature line by a known key does not verify",
+	CodeVKeyMalformed:              "the text is not a C2SP signed-note verifier key",
+	CodeVKeyID:                     "the key ID of a verifier key is not the one that its name and key give",
+	CodeVKeyType:                   "a signature type other than Ed25519 (0x01) and cosignature/v1 (0x04)",
+	CodeTlogProofMalformed:         "the bytes are not a C2SP tlog-proof",
 }
