@@ -53,6 +53,98 @@ const (
 	CodeVKeyID                     Code = "VKEY-ID"
 	CodeVKeyType                   Code = "VKEY-TYPE"
 	CodeTlogProofMalformed         Code = "TLOG-PROOF-MALFORMED"
+
+	// Policies and trust files (trust).
+	CodePolicySyntax    Code = "POLICY-SYNTAX"
+	CodePolicyOctet     Code = "POLICY-OCTET"
+	CodePolicyLimit     Code = "POLICY-LIMIT"
+	CodePolicyKey       Code = "POLICY-KEY"
+	CodePolicyKeyTwice  Code = "POLICY-KEY-TWICE"
+	CodePolicyName      Code = "POLICY-NAME"
+	CodePolicyMember    Code = "POLICY-MEMBER"
+	CodePolicyThreshold Code = "POLICY-THRESHOLD"
+	CodePolicyQuorum    Code = "POLICY-QUORUM"
+	CodeTrustSyntax     Code = "TRUST-SYNTAX"
+	CodeTrustMode       Code = "TRUST-MODE"
+	CodeTrustKey        Code = "TRUST-KEY"
+	CodeTrustRole       Code = "TRUST-ROLE"
+	CodeTrustDigest     Code = "TRUST-DIGEST"
+
+	// The registry in the log (trust).
+	CodeRegistrySchema     Code = "REGISTRY-SCHEMA"
+	CodeRegistryLimit      Code = "REGISTRY-LIMIT"
+	CodeRegistryType       Code = "REGISTRY-TYPE"
+	CodeRegistryPlace      Code = "REGISTRY-PLACE"
+	CodeRegistryPin        Code = "REGISTRY-PIN"
+	CodeRegistryLog        Code = "REGISTRY-LOG"
+	CodeRegistryVersion    Code = "REGISTRY-VERSION"
+	CodeRegistryPrev       Code = "REGISTRY-PREV"
+	CodeRegistryThreshold  Code = "REGISTRY-THRESHOLD"
+	CodeRegistryKeyReused  Code = "REGISTRY-KEY-REUSED"
+	CodeRegistryKeyWeak    Code = "REGISTRY-KEY-WEAK"
+	CodeRegistryKeyForeign Code = "REGISTRY-KEY-FOREIGN"
+	CodeRegistryRole       Code = "REGISTRY-ROLE"
+	CodeRegistryStatus     Code = "REGISTRY-STATUS"
+	CodeRegistryState      Code = "REGISTRY-STATE"
+	CodeRegistrySigner     Code = "REGISTRY-SIGNER"
+	CodeRegistryQuorum     Code = "REGISTRY-QUORUM"
+
+	// Envelopes and leaves (dsse).
+	CodeDSSESyntax       Code = "DSSE-SYNTAX"
+	CodeDSSEUTF8         Code = "DSSE-UTF8"
+	CodeDSSETrailing     Code = "DSSE-TRAILING"
+	CodeDSSEMissing      Code = "DSSE-MEMBER-MISSING"
+	CodeDSSEDuplicate    Code = "DSSE-MEMBER-DUPLICATE"
+	CodeDSSECase         Code = "DSSE-MEMBER-CASE"
+	CodeDSSEType         Code = "DSSE-MEMBER-TYPE"
+	CodeDSSEBase64       Code = "DSSE-BASE64"
+	CodeDSSEPayloadSize  Code = "DSSE-PAYLOAD-SIZE"
+	CodeDSSESigCount     Code = "DSSE-SIGNATURE-COUNT"
+	CodeDSSESigSize      Code = "DSSE-SIGNATURE-SIZE"
+	CodeDSSESigOrder     Code = "DSSE-SIGNATURE-ORDER"
+	CodeDSSESigDuplicate Code = "DSSE-SIGNATURE-DUPLICATE"
+	CodeLeafSize         Code = "LEAF-SIZE"
+	CodeLeafForm         Code = "LEAF-FORM"
+
+	// Signatures and their keys (dsse).
+	CodeSignatureInvalid Code = "SIGNATURE-INVALID"
+	CodeSignatureNoKey   Code = "SIGNATURE-NO-KEY"
+	CodeKeyUnknown       Code = "KEY-UNKNOWN"
+	CodeKeyForm          Code = "KEY-FORM"
+	CodeKeySmallOrder    Code = "KEY-SMALL-ORDER"
+	CodeKeyPEM           Code = "KEY-PEM"
+
+	// Receipts and statements (receipt).
+	CodeSchemaSize     Code = "SCHEMA-SIZE"
+	CodeSchemaType     Code = "SCHEMA-TYPE"
+	CodeSchemaMissing  Code = "SCHEMA-MISSING"
+	CodeSchemaUnknown  Code = "SCHEMA-UNKNOWN"
+	CodeSchemaArm      Code = "SCHEMA-ARM"
+	CodeSchemaWord     Code = "SCHEMA-WORD"
+	CodeSchemaCode     Code = "SCHEMA-CODE"
+	CodeSchemaName     Code = "SCHEMA-NAME"
+	CodeSchemaClear    Code = "SCHEMA-CLEAR"
+	CodeSchemaPath     Code = "SCHEMA-PATH"
+	CodeSchemaRange    Code = "SCHEMA-RANGE"
+	CodeSchemaLength   Code = "SCHEMA-LENGTH"
+	CodeSchemaLink     Code = "SCHEMA-LINK"
+	CodeSchemaPin      Code = "SCHEMA-PIN"
+	CodeSchemaEmpty    Code = "SCHEMA-EMPTY"
+	CodeSchemaOrder    Code = "SCHEMA-ORDER"
+	CodeSchemaCall     Code = "SCHEMA-CALL"
+	CodeSchemaSeq      Code = "SCHEMA-SEQ"
+	CodeSchemaPrev     Code = "SCHEMA-PREV"
+	CodeSchemaSettles  Code = "SCHEMA-SETTLES"
+	CodeSchemaExpires  Code = "SCHEMA-EXPIRES"
+	CodeSchemaRecovery Code = "SCHEMA-RECOVERY"
+	CodeSchemaFired    Code = "SCHEMA-FIRED"
+	CodeSchemaStale    Code = "SCHEMA-STALE"
+	CodeSchemaEdit     Code = "SCHEMA-EDIT"
+	CodeSchemaOpen     Code = "SCHEMA-OPEN"
+	CodeSchemaTally    Code = "SCHEMA-TALLY"
+	CodeSchemaGap      Code = "SCHEMA-GAP"
+	CodeReceiptJSON    Code = "RECEIPT-JSON"
+	CodeVocabulary     Code = "VOCABULARY"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -105,4 +197,88 @@ var Meaning = map[Code]string{
 	CodeVKeyID:                     "the key ID of a verifier key is not the one that its name and key give",
 	CodeVKeyType:                   "a signature type other than Ed25519 (0x01) and cosignature/v1 (0x04)",
 	CodeTlogProofMalformed:         "the bytes are not a C2SP tlog-proof",
+	CodePolicySyntax:               "a line of a tlog-policy file is none of the forms C2SP gives",
+	CodePolicyOctet:                "a tlog-policy file holds an octet that is neither tab, newline nor printable",
+	CodePolicyLimit:                "a tlog-policy file is larger than the limits say",
+	CodePolicyKey:                  "a key of a tlog-policy file is malformed, weak, or of a type that its line cannot use",
+	CodePolicyKeyTwice:             "a public key stands on two lines of a tlog-policy file",
+	CodePolicyName:                 "a name of a tlog-policy file is defined twice, reserved, or used before it is defined",
+	CodePolicyMember:               "a name is a member of two groups, or twice of one",
+	CodePolicyThreshold:            "a group's threshold is not a number from 1 to its members",
+	CodePolicyQuorum:               "a tlog-policy file does not have exactly one quorum line",
+	CodeTrustSyntax:                "a line of an engine trust file is none of the forms, or stands twice or out of place",
+	CodeTrustMode:                  "an engine trust file gives both a genesis and keys, or neither",
+	CodeTrustKey:                   "a key of an engine trust file is malformed, weak, or listed twice",
+	CodeTrustRole:                  "a principal of an engine trust file has two roles, or a word is no role",
+	CodeTrustDigest:                "a trust file is not the one whose SHA-256 was given",
+	CodeRegistrySchema:             "a registry statement is canonical DAG-CBOR and not of the schema",
+	CodeRegistryLimit:              "a registry lists more keys, or a statement is larger, than the limits say",
+	CodeRegistryType:               "an envelope in the registry chain does not carry a registry statement",
+	CodeRegistryPlace:              "a registry statement stands at the wrong leaf: version 0 at 0, each later one behind the one before",
+	CodeRegistryPin:                "the genesis statement is not the one that the trust file pins",
+	CodeRegistryLog:                "a registry statement names another log",
+	CodeRegistryVersion:            "a registry statement is not the next version",
+	CodeRegistryPrev:               "a registry statement does not name the statement before it",
+	CodeRegistryThreshold:          "a registry threshold is not between 1 and the registrars that can sign",
+	CodeRegistryKeyReused:          "a registry statement lists a key a second time",
+	CodeRegistryKeyWeak:            "a registry statement lists a key that is no point, not canonical or of small order",
+	CodeRegistryKeyForeign:         "a registry statement lists a key of the log or of a witness",
+	CodeRegistryRole:               "a principal would be both engine and approver",
+	CodeRegistryStatus:             "a key's status would move back: unknown, retired or revoked already, or revoked from a later leaf",
+	CodeRegistryState:              "the state digest is not that of the folded registry",
+	CodeRegistrySigner:             "a registry statement is signed by a key that is no registrar",
+	CodeRegistryQuorum:             "fewer registrars signed than the threshold asks, before or after the statement",
+	CodeDSSESyntax:                 "the bytes are not one JSON object, or nest too deep",
+	CodeDSSEUTF8:                   "the JSON is not valid UTF-8, or a string holds half of a surrogate pair",
+	CodeDSSETrailing:               "something other than white space follows the envelope",
+	CodeDSSEMissing:                "an envelope or signature lacks a member that DSSE requires",
+	CodeDSSEDuplicate:              "a member stands twice in an envelope or signature",
+	CodeDSSECase:                   "a member is spelt like one of DSSE but for upper and lower case",
+	CodeDSSEType:                   "a member is not of the JSON type that DSSE gives it",
+	CodeDSSEBase64:                 "a member is not base64 in one alphabet, padded or not, with its spare bits zero",
+	CodeDSSEPayloadSize:            "the payload is larger than the limit",
+	CodeDSSESigCount:               "an envelope has no signature, or more than may stand here",
+	CodeDSSESigSize:                "a signature is not the 64 bytes of Ed25519",
+	CodeDSSESigOrder:               "the signatures are not strictly ascending by key",
+	CodeDSSESigDuplicate:           "two signatures by one key",
+	CodeLeafSize:                   "the leaf is larger than a log entry can be",
+	CodeLeafForm:                   "the bytes are canonical DAG-CBOR and not a leaf",
+	CodeSignatureInvalid:           "a signature does not hold under the key it is bound to",
+	CodeSignatureNoKey:             "none of the candidate keys made the signature",
+	CodeKeyUnknown:                 "the key that a signature is bound to is not known here",
+	CodeKeyForm:                    "an Ed25519 public key is not the canonical encoding of a point",
+	CodeKeySmallOrder:              "an Ed25519 public key has small order, so signatures under it prove nothing",
+	CodeKeyPEM:                     "the text is not one PEM block with one Ed25519 public key",
+
+	// Receipts and statements (receipt).
+	CodeSchemaSize:     "a statement is longer than 64,000 bytes",
+	CodeSchemaType:     "an item is of another CBOR type than the schema says",
+	CodeSchemaMissing:  "a field that the schema requires is absent",
+	CodeSchemaUnknown:  "a field that the schema does not know",
+	CodeSchemaArm:      "a sum is not a map of exactly one of its arms",
+	CodeSchemaWord:     "a word is none of its closed list",
+	CodeSchemaCode:     "a text is not a code: [A-Z0-9]+(-[A-Z0-9]+)*, at most 64 bytes",
+	CodeSchemaName:     "a text is not a name: 1 to 128 bytes of [A-Za-z0-9._/@:+-]",
+	CodeSchemaClear:    "a value in the clear is not in the one clear form, or not 1 to 1,024 bytes",
+	CodeSchemaPath:     "a path in the clear is not relative, clean and inside the root",
+	CodeSchemaRange:    "an integer is outside the range of its field",
+	CodeSchemaLength:   "a byte string does not have the length of its field",
+	CodeSchemaLink:     "a link is not a CIDv1 of dag-cbor and BLAKE3-256",
+	CodeSchemaPin:      "a pin is not a multihash of BLAKE3-256 or SHA-256",
+	CodeSchemaEmpty:    "a set or map that must say something is empty",
+	CodeSchemaOrder:    "the items of a set are not strictly ascending by their key",
+	CodeSchemaCall:     "a call has a field that calls of its kind do not have",
+	CodeSchemaSeq:      "seq is 0 exactly for a run-open",
+	CodeSchemaPrev:     "prev stands exactly where seq is not 0",
+	CodeSchemaSettles:  "settles stands exactly in the call of an outcome or a decision",
+	CodeSchemaExpires:  "expires stands exactly in the call of a judgment that escalates, and is not before at",
+	CodeSchemaRecovery: "a recovery stands exactly beside a deny or an escalate",
+	CodeSchemaFired:    "an outcome is diverged and what was about to be fired is what was judged",
+	CodeSchemaStale:    "an outcome is stale and what was seen is what was expected",
+	CodeSchemaEdit:     "a change has neither before nor after, or the same in both",
+	CodeSchemaOpen:     "a fault is open and does not say which request it let through",
+	CodeSchemaTally:    "a run-close counts other statements than its tallies add up to",
+	CodeSchemaGap:      "a gap is larger than the places before it",
+	CodeReceiptJSON:    "the JSON is not the view of a receipt or statement",
+	CodeVocabulary:     "the bytes are not a vocabulary",
 }
