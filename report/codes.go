@@ -9,6 +9,21 @@ const (
 	CodeOK       Code = "OK"
 	CodeInternal Code = "INTERNAL"
 
+	// Verdicts and origins (verdict).
+	CodeVerdictEmpty  Code = "VERDICT-EMPTY"
+	CodeVerdictReason Code = "VERDICT-REASON"
+	CodeVerdictName   Code = "VERDICT-NAME"
+	CodeOriginWord    Code = "ORIGIN-WORD"
+
+	// JSON that has one value (internal/jcs).
+	CodeJSONSyntax    Code = "JSON-SYNTAX"
+	CodeJSONUTF8      Code = "JSON-UTF8"
+	CodeJSONSurrogate Code = "JSON-SURROGATE"
+	CodeJSONNumber    Code = "JSON-NUMBER"
+	CodeJSONNameTwice Code = "JSON-NAME-TWICE"
+	CodeJSONDepth     Code = "JSON-DEPTH"
+	CodeJSONTrailing  Code = "JSON-TRAILING"
+
 	// DAG-CBOR and CIDs (internal/dagcbor).
 	CodeCBORTruncated    Code = "CBOR-TRUNCATED"
 	CodeCBORTrailing     Code = "CBOR-TRAILING"
@@ -52,6 +67,7 @@ const (
 	CodeVKeyMalformed              Code = "VKEY-MALFORMED"
 	CodeVKeyID                     Code = "VKEY-ID"
 	CodeVKeyType                   Code = "VKEY-TYPE"
+	CodeVKeyAmbiguous              Code = "VKEY-AMBIGUOUS"
 	CodeTlogProofMalformed         Code = "TLOG-PROOF-MALFORMED"
 
 	// Policies and trust files (trust).
@@ -167,6 +183,21 @@ var Meaning = map[Code]string{
 	CodeOK:       "the check was made and holds",
 	CodeInternal: "a fault of this program, not of the input",
 
+	// Verdicts and origins (verdict).
+	CodeVerdictEmpty:  "a set of rule names, reasons or fault codes without a member",
+	CodeVerdictReason: "a reason or fault code that is not of the form [A-Z0-9]+(-[A-Z0-9]+)* up to 64 bytes",
+	CodeVerdictName:   "a rule name that is not 1 to 128 bytes from [A-Za-z0-9._/@:+-]",
+	CodeOriginWord:    "a stage of an origin that is none of the three words",
+
+	// JSON that has one value (internal/jcs).
+	CodeJSONSyntax:    "the bytes are not JSON",
+	CodeJSONUTF8:      "a JSON text is not valid UTF-8",
+	CodeJSONSurrogate: "an escape names half a surrogate pair",
+	CodeJSONNumber:    "a number is not in its own shortest ECMAScript spelling, is -0, or is no finite double",
+	CodeJSONNameTwice: "an object has the same name twice",
+	CodeJSONDepth:     "arrays and objects are nested deeper than 64",
+	CodeJSONTrailing:  "something other than white space follows the one JSON value",
+
 	// DAG-CBOR and CIDs (internal/dagcbor).
 	CodeCBORTruncated:    "the input ends before the item it began, or is empty",
 	CodeCBORTrailing:     "bytes follow the one item",
@@ -210,6 +241,7 @@ var Meaning = map[Code]string{
 	CodeVKeyMalformed:              "the text is not a C2SP signed-note verifier key",
 	CodeVKeyID:                     "the key ID of a verifier key is not the one that its name and key give",
 	CodeVKeyType:                   "a signature type other than Ed25519 (0x01) and cosignature/v1 (0x04)",
+	CodeVKeyAmbiguous:              "two of the known keys have the name and the key ID of one signature line",
 	CodeTlogProofMalformed:         "the bytes are not a C2SP tlog-proof",
 	CodePolicySyntax:               "a line of a tlog-policy file is none of the forms C2SP gives",
 	CodePolicyOctet:                "a tlog-policy file holds an octet that is neither tab, newline nor printable",
