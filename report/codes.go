@@ -175,6 +175,21 @@ const (
 	CodeHTTPBody       Code = "HTTP-BODY"
 	CodeHTTPTimeout    Code = "HTTP-TIMEOUT"
 	CodeHTTPSize       Code = "HTTP-SIZE"
+
+	// The log engine (internal/rlog).
+	CodeBusy        Code = "BUSY"
+	CodeLogStopped  Code = "LOG-STOPPED"
+	CodeLogClosed   Code = "LOG-CLOSED"
+	CodeLogLocked   Code = "LOG-LOCKED"
+	CodeLogExists   Code = "LOG-EXISTS"
+	CodeLogAbsent   Code = "LOG-ABSENT"
+	CodeLogDamaged  Code = "LOG-DAMAGED"
+	CodeLogLost     Code = "LOG-HISTORY-LOST"
+	CodeLogForeign  Code = "LOG-FOREIGN"
+	CodeLogRollback Code = "LOG-ROLLBACK"
+	CodeLogIO       Code = "LOG-IO"
+	CodeBeyondSize  Code = "BEYOND-SIZE"
+	CodeLogConfig   Code = "LOG-CONFIG"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -341,4 +356,19 @@ var Meaning = map[Code]string{
 	CodeHTTPBody:       "the body of a request ended before its stated length, or could not be read",
 	CodeHTTPTimeout:    "the body of a request did not come in time",
 	CodeHTTPSize:       "the body of a request is larger than the limit",
+
+	// The log engine (internal/rlog).
+	CodeBusy:        "the queue is full: nothing of the submission was kept, try again",
+	CodeLogStopped:  "a write or sync of the log failed: nothing more is accepted until a person restarts it",
+	CodeLogClosed:   "the log is closed or closing",
+	CodeLogLocked:   "another process has the log directory open",
+	CodeLogExists:   "there is a log in the directory already",
+	CodeLogAbsent:   "there is no log in the directory",
+	CodeLogDamaged:  "stored bytes of the log are not what was written",
+	CodeLogLost:     "a part of the log that must exist is missing",
+	CodeLogForeign:  "the log belongs to another origin or another key",
+	CodeLogRollback: "a signed checkpoint of this log is ahead of it or contradicts it",
+	CodeLogIO:       "the file system refused an operation",
+	CodeBeyondSize:  "the tree has no such leaf, size, tile or width yet",
+	CodeLogConfig:   "the settings of the log contradict each other or are incomplete",
 }
