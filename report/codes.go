@@ -190,6 +190,12 @@ const (
 	CodeLogIO       Code = "LOG-IO"
 	CodeBeyondSize  Code = "BEYOND-SIZE"
 	CodeLogConfig   Code = "LOG-CONFIG"
+
+	// Answers of a log, and what a run keeps (client).
+	CodeAnswerStatement Code = "ANSWER-STATEMENT"
+	CodeLogForked       Code = "LOG-FORKED"
+	CodeRunExists       Code = "RUN-EXISTS"
+	CodeRunStore        Code = "RUN-STORE"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -371,4 +377,10 @@ var Meaning = map[Code]string{
 	CodeLogIO:       "the file system refused an operation",
 	CodeBeyondSize:  "the tree has no such leaf, size, tile or width yet",
 	CodeLogConfig:   "the settings of the log contradict each other or are incomplete",
+
+	// Answers of a log, and what a run keeps (client).
+	CodeAnswerStatement: "a log's answer is about another statement than the one it was asked about",
+	CodeLogForked:       "a log signed two roots for one tree size",
+	CodeRunExists:       "the directory of a new run holds a run already",
+	CodeRunStore:        "what a run's directory holds is not that run's statements in order",
 }
