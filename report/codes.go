@@ -342,7 +342,7 @@ var Meaning = map[Code]string{
 	CodeSchemaRecovery: "a recovery stands exactly beside a deny or an escalate",
 	CodeSchemaFired:    "an outcome is diverged and what was about to be fired is what was judged",
 	CodeSchemaStale:    "an outcome is stale and what was seen is what was expected",
-	CodeSchemaEdit:     "a change has neither before nor after, or the same in both",
+	CodeSchemaEdit:     "a change has neither before nor after",
 	CodeSchemaOpen:     "a fault is open and does not say which request it let through",
 	CodeSchemaTally:    "a run-close counts other statements than its tallies add up to",
 	CodeSchemaGap:      "a gap is larger than the places before it",
