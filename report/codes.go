@@ -163,18 +163,19 @@ const (
 	CodeVocabulary     Code = "VOCABULARY"
 
 	// Submissions and requests (internal/server).
-	CodePayloadType    Code = "PAYLOAD-TYPE"
-	CodeSignerMismatch Code = "SIGNER-MISMATCH"
-	CodeKeyRole        Code = "KEY-ROLE"
-	CodeKeyEnded       Code = "KEY-ENDED"
-	CodeHTTPMethod     Code = "HTTP-METHOD"
-	CodeHTTPPath       Code = "HTTP-PATH"
-	CodeHTTPQuery      Code = "HTTP-QUERY"
-	CodeHTTPType       Code = "HTTP-TYPE"
-	CodeHTTPEncoding   Code = "HTTP-ENCODING"
-	CodeHTTPBody       Code = "HTTP-BODY"
-	CodeHTTPTimeout    Code = "HTTP-TIMEOUT"
-	CodeHTTPSize       Code = "HTTP-SIZE"
+	CodePayloadType       Code = "PAYLOAD-TYPE"
+	CodeRegistryElsewhere Code = "REGISTRY-ELSEWHERE"
+	CodeSignerMismatch    Code = "SIGNER-MISMATCH"
+	CodeKeyRole           Code = "KEY-ROLE"
+	CodeKeyEnded          Code = "KEY-ENDED"
+	CodeHTTPMethod        Code = "HTTP-METHOD"
+	CodeHTTPPath          Code = "HTTP-PATH"
+	CodeHTTPQuery         Code = "HTTP-QUERY"
+	CodeHTTPType          Code = "HTTP-TYPE"
+	CodeHTTPEncoding      Code = "HTTP-ENCODING"
+	CodeHTTPBody          Code = "HTTP-BODY"
+	CodeHTTPTimeout       Code = "HTTP-TIMEOUT"
+	CodeHTTPSize          Code = "HTTP-SIZE"
 
 	// The log engine (internal/rlog).
 	CodeBusy        Code = "BUSY"
@@ -350,18 +351,19 @@ var Meaning = map[Code]string{
 	CodeVocabulary:     "the bytes are not a vocabulary",
 
 	// Submissions and requests (internal/server).
-	CodePayloadType:    "the payloadType of an envelope is not one that is accepted here",
-	CodeSignerMismatch: "the signature is by another key than the one that the statement names as its signer",
-	CodeKeyRole:        "the role of the signing key does not sign this kind of statement",
-	CodeKeyEnded:       "the signing key was retired or revoked and may sign no new statement",
-	CodeHTTPMethod:     "the path does not take this HTTP method",
-	CodeHTTPPath:       "there is nothing under this path",
-	CodeHTTPQuery:      "a query parameter that the path does not take, or a value that it cannot have",
-	CodeHTTPType:       "the Content-Type of a request is none that is accepted here",
-	CodeHTTPEncoding:   "the Content-Encoding of a request is none that is accepted here",
-	CodeHTTPBody:       "the body of a request ended before its stated length, or could not be read",
-	CodeHTTPTimeout:    "the body of a request did not come in time",
-	CodeHTTPSize:       "the body of a request is larger than the limit",
+	CodePayloadType:       "the payloadType of an envelope is not one that is accepted here",
+	CodeRegistryElsewhere: "a registry statement was submitted as a receipt",
+	CodeSignerMismatch:    "the signature is by another key than the one that the statement names as its signer",
+	CodeKeyRole:           "the role of the signing key does not sign this kind of statement",
+	CodeKeyEnded:          "the signing key was retired or revoked and may sign no new statement",
+	CodeHTTPMethod:        "the path does not take this HTTP method",
+	CodeHTTPPath:          "there is nothing under this path",
+	CodeHTTPQuery:         "a query parameter that the path does not take, or a value that it cannot have",
+	CodeHTTPType:          "the Content-Type of a request is none that is accepted here",
+	CodeHTTPEncoding:      "the Content-Encoding of a request is none that is accepted here",
+	CodeHTTPBody:          "the body of a request ended before its stated length, or could not be read",
+	CodeHTTPTimeout:       "the body of a request did not come in time",
+	CodeHTTPSize:          "the body of a request is larger than the limit",
 
 	// The log engine (internal/rlog).
 	CodeBusy:        "the queue is full: nothing of the submission was kept, try again",
