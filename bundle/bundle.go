@@ -1,89 +1,74 @@
-// Package bundle is the proof bundle (spec/bundle.md): one receipt's envelope
-// with what proves it stands in a log. It builds, parses and verifies bundles
-// and .tlog-proof files; Verify answers with a report.Report.
+// Package bundle is the proof bundle (spec/bundle.md): the envelope of one
+// receipt with what proves that it stands in a log. It builds and reads
+// bundles, registry chains and .tlog-proof files, and verifies them under the
+// caller's trust.
+//
+// Append writes, Parse reads, and Verify answers with a report.Report. Check
+// does both of the last for bytes nobody has looked at: it never fails, since
+// every artifact has an answer. Nothing inside an artifact is trusted: keys and
+// policies come in Options, from the caller.
 package bundle
 
 import (
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/merkle"
-	"github.com/obstat/obstat/report"
-	"github.com/obstat/obstat/trust"
+	"github.com/obstat/obstat/preview"
 )
 
-// MediaType names the JSON form, which files call *.receipt.json.
+// MediaType names the JSON form of a Bundle; its files are *.receipt.json.
 const MediaType = "application/vnd.obstat.bundle.v1+json"
 
-// Level is what the maker of a bundle says its checkpoint is. It is a hint:
-// a verifier answers from the cosignatures under the caller's policy.
+// ChainMediaType names the JSON form of a Chain.
+const ChainMediaType = "application/vnd.obstat.registry-chain.v1+json"
+
+// Limits, in bytes (spec/limits.md).
+const (
+	MaxBundle    = 16 << 20 // a Bundle or a Chain as JSON
+	MaxTlogProof = 2 << 20  // a .tlog-proof file
+)
+
+// Level is what the maker of a bundle says that its checkpoint is. It is a
+// hint: a verifier answers from the cosignatures under the caller's policy.
 type Level uint8
 
+// The two levels. The zero Level is Promise.
 const (
 	Promise   Level = iota // the log's word
 	Witnessed              // a quorum's
 )
 
-// Bundle is the wire object. Envelopes are DSSE JSON, kept as they came.
-type Bundle struct {
-	Envelope    []byte            // DSSE JSON of the receipt
-	Proof       *checkpoint.Proof // index, inclusion proof, signed checkpoint; no extra
-	Level       Level
-	Registry    []RegistryLeaf // genesis and later registry leaves, in order; nil where absent
-	Disclosures []Disclosure
+// String returns the word that stands in a bundle.
+func (l Level) String() string {
+	if l == Witnessed {
+		return "witnessed"
+	}
+	return "promise"
 }
 
-// RegistryLeaf is one registry leaf with its place in the bundle's checkpoint.
+// Bundle is the wire object (spec/bundle.md#bundle). It is not verified.
+type Bundle struct {
+	Envelope    []byte               // DSSE JSON of the receipt
+	Proof       *checkpoint.Proof    // index, inclusion proof, signed checkpoint; no extra
+	Level       Level                // a hint
+	Registry    []RegistryLeaf       // genesis and every later registry leaf, in order; nil where absent
+	Disclosures []preview.Disclosure // nil where absent
+
+	// leaf is what stood as extra in a .tlog-proof; nil otherwise. Its
+	// signature names a key, which the envelope's JSON leaves out.
+	leaf []byte
+}
+
+// RegistryLeaf is one registry leaf with its place in the tree of the bundle's
+// checkpoint.
 type RegistryLeaf struct {
 	Envelope []byte // DSSE JSON
 	Index    uint64
-	Proof    []merkle.Hash // inclusion in the tree of the bundle's checkpoint
+	Proof    []merkle.Hash
 }
 
-// Disclosure opens one commitment of the receipt.
-type Disclosure struct {
-	Salt  [32]byte
-	Field string
-	Name  string
-	Value []byte // canonical DAG-CBOR of the committed value
-}
-
-// Parse reads the JSON form strictly.
-func Parse(b []byte) (*Bundle, error) { panic("stub") }
-
-// ParseTlogProof reads a .tlog-proof file whose extra is the canonical leaf.
-func ParseTlogProof(b []byte) (*Bundle, error) { panic("stub") }
-
-// Append appends the JSON form to dst.
-func (b *Bundle) Append(dst []byte) []byte { panic("stub") }
-
-// TlogProof returns the .tlog-proof form; registry and disclosures stay behind.
-func (b *Bundle) TlogProof() ([]byte, error) { panic("stub") }
-
-// Options is what the caller trusts and asks. Nil trust leaves checks not made.
-type Options struct {
-	Policy   *trust.Policy
-	Engines  *trust.Engines
-	Registry *Chain        // a later registry chain than the bundle's own, by the caller
-	Expect   []Expectation // content that becomes a required check
-	Require  []string      // further checks that become required
-}
-
-// Expectation is one k=v of --expect.
-type Expectation struct{ Key, Value string }
-
-// Chain is a registry chain in a file of its own.
+// Chain is a registry chain in a file of its own (spec/bundle.md#chain): what
+// a caller hands to Verify where it has a later one than the bundle carries.
 type Chain struct {
-	Checkpoint []byte // signed note in which the leaves are proven
-	Leaves     []RegistryLeaf
+	Leaves     []RegistryLeaf // genesis first
+	Checkpoint []byte         // signed note of the tree in which Leaves stand
 }
-
-// ChainMediaType names the JSON form of a Chain.
-const ChainMediaType = "application/vnd.obstat.registry-chain.v1+json"
-
-// ParseChain reads the JSON form of a chain strictly.
-func ParseChain(b []byte) (*Chain, error) { panic("stub") }
-
-// Append appends the JSON form of the chain to dst.
-func (c *Chain) Append(dst []byte) []byte { panic("stub") }
-
-// Verify makes every check of a bundle that the given trust allows.
-func Verify(b *Bundle, o Options) *report.Report { panic("stub") }

@@ -24,6 +24,19 @@ const (
 	CodeJSONDepth     Code = "JSON-DEPTH"
 	CodeJSONTrailing  Code = "JSON-TRAILING"
 
+	// Previews, commitments and tickets (preview).
+	CodePreviewSchema     Code = "PREVIEW-SCHEMA"
+	CodePreviewValue      Code = "PREVIEW-VALUE"
+	CodePreviewTwice      Code = "PREVIEW-TWICE"
+	CodePreviewSpelling   Code = "PREVIEW-SPELLING"
+	CodePreviewPath       Code = "PREVIEW-PATH"
+	CodePreviewIntent     Code = "PREVIEW-INTENT"
+	CodePreviewContext    Code = "PREVIEW-CONTEXT"
+	CodePreviewSize       Code = "PREVIEW-SIZE"
+	CodePreviewSecret     Code = "PREVIEW-SECRET"
+	CodePreviewDisclosure Code = "PREVIEW-DISCLOSURE"
+	CodePreviewTicket     Code = "PREVIEW-TICKET"
+
 	// DAG-CBOR and CIDs (internal/dagcbor).
 	CodeCBORTruncated    Code = "CBOR-TRUNCATED"
 	CodeCBORTrailing     Code = "CBOR-TRAILING"
@@ -87,6 +100,7 @@ const (
 	CodeTrustDigest     Code = "TRUST-DIGEST"
 
 	// The registry in the log (trust).
+	CodeRegistryHead       Code = "REGISTRY-HEAD"
 	CodeRegistrySchema     Code = "REGISTRY-SCHEMA"
 	CodeRegistryLimit      Code = "REGISTRY-LIMIT"
 	CodeRegistryType       Code = "REGISTRY-TYPE"
@@ -197,6 +211,17 @@ const (
 	CodeLogForked       Code = "LOG-FORKED"
 	CodeRunExists       Code = "RUN-EXISTS"
 	CodeRunStore        Code = "RUN-STORE"
+
+	// Proof bundles and registry chains (bundle).
+	CodeProofBundleSize      Code = "BUNDLE-SIZE"
+	CodeProofBundleMediaType Code = "BUNDLE-MEDIA-TYPE"
+	CodeProofBundleUnknown   Code = "BUNDLE-MEMBER-UNKNOWN"
+	CodeProofBundleCase      Code = "BUNDLE-MEMBER-CASE"
+	CodeProofBundleMissing   Code = "BUNDLE-MEMBER-MISSING"
+	CodeProofBundleType      Code = "BUNDLE-MEMBER-TYPE"
+	CodeProofBundleValue     Code = "BUNDLE-MEMBER-VALUE"
+	CodeInputEmpty           Code = "INPUT-EMPTY"
+	CodeVersionUnknown       Code = "VERSION-UNKNOWN"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -219,6 +244,19 @@ var Meaning = map[Code]string{
 	CodeJSONNameTwice: "an object has the same name twice",
 	CodeJSONDepth:     "arrays and objects are nested deeper than 64",
 	CodeJSONTrailing:  "something other than white space follows the one JSON value",
+
+	// Previews, commitments and tickets (preview).
+	CodePreviewSchema:     "the JSON value is not of the form of a preview or a disclosure",
+	CodePreviewValue:      "a byte string or a content is not in its one spelling",
+	CodePreviewTwice:      "a list of a preview has the same key twice",
+	CodePreviewSpelling:   "a preview is written in another way than its one spelling: a list out of order, or a member that says nothing",
+	CodePreviewPath:       "a path is not clean, or leads outside its root, or lies below another path that is changed",
+	CodePreviewIntent:     "an intent that its verb does not allow",
+	CodePreviewContext:    "a blind, a pin or an approval class is malformed",
+	CodePreviewSize:       "a preview is larger than 1,048,576 bytes",
+	CodePreviewSecret:     "the run secret is missing, malformed, or not the one that sealed the preview",
+	CodePreviewDisclosure: "a disclosure names no place of a receipt, or a value that its field does not hold",
+	CodePreviewTicket:     "a ticket or refusal digest is asked of a verdict that has none",
 
 	// DAG-CBOR and CIDs (internal/dagcbor).
 	CodeCBORTruncated:    "the input ends before the item it began, or is empty",
@@ -381,8 +419,18 @@ var Meaning = map[Code]string{
 	CodeLogConfig:   "the settings of the log contradict each other or are incomplete",
 
 	// Answers of a log, and what a run keeps (client).
-	CodeAnswerStatement: "a log's answer is about another statement than the one it was asked about",
-	CodeLogForked:       "a log signed two roots for one tree size",
-	CodeRunExists:       "the directory of a new run holds a run already",
-	CodeRunStore:        "what a run's directory holds is not that run's statements in order",
+	CodeAnswerStatement:      "a log's answer is about another statement than the one it was asked about",
+	CodeLogForked:            "a log signed two roots for one tree size",
+	CodeRunExists:            "the directory of a new run holds a run already",
+	CodeRunStore:             "what a run's directory holds is not that run's statements in order",
+	CodeProofBundleSize:      "a proof bundle, registry chain or envelope is larger than the limit",
+	CodeProofBundleMediaType: "the JSON does not say that it is a proof bundle, or a registry chain where one is asked for",
+	CodeProofBundleUnknown:   "a proof bundle has a member that its format does not",
+	CodeProofBundleCase:      "a member of a proof bundle is spelt right but for upper and lower case",
+	CodeProofBundleMissing:   "a proof bundle lacks a member that its format has",
+	CodeProofBundleType:      "a member of a proof bundle is not of the JSON type that its format gives it",
+	CodeProofBundleValue:     "a member of a proof bundle is of the right JSON type and not of the form asked for",
+	CodeInputEmpty:           "the input has no bytes, so there is nothing to check",
+	CodeVersionUnknown:       "the artifact is of a version that this program does not know",
+	CodeRegistryHead:         "the registry chain contradicts the as-of line of the trust file",
 }

@@ -5,13 +5,14 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
-	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/verdict"
 )
 
 // Limits of an engine trust file.
@@ -27,8 +28,12 @@ type Engines struct {
 	Origin  string
 	Genesis dagcbor.CID // statement CID of registry version 0; zero in plain keys mode
 	Keys    []PlainKey  // in file order
-	AsOf    uint64      // a tree size below which the caller holds the registry complete
+
+	// AsOf is a tree size: the caller holds that of all leaves below it those
+	// of the registry end in the statement Head. Only where HasAsOf.
+	AsOf    uint64
 	HasAsOf bool
+	Head    dagcbor.CID // zero: the genesis, so that no other registry leaf stands below AsOf
 }
 
 // PlainKey is one key line: a key that the caller vouches for itself.
@@ -97,7 +102,7 @@ func (p *enginesParser) item(items []string) error {
 	f := p.file
 	switch count := len(items); {
 	case items[0] == "origin" && count == 2 && f.Origin == "":
-		if !receipt.ValidName(items[1]) {
+		if !verdict.ValidName(items[1]) {
 			return p.refuse(report.CodeTrustSyntax, originForm, strconv.Quote(items[1]))
 		}
 		f.Origin = items[1]
@@ -109,15 +114,13 @@ func (p *enginesParser) item(items []string) error {
 		}
 		f.Genesis = cid
 		return nil
-	case items[0] == "as-of" && count == 2 && !f.HasAsOf:
-		n, err := p.number(items[1])
-		f.AsOf, f.HasAsOf = n, true
-		return err
+	case items[0] == "as-of" && (count == 2 || count == 3) && !f.HasAsOf:
+		return p.asOf(items)
 	case items[0] == "key" && count >= 4 && count <= 6:
 		return p.key(items)
 	}
 	return p.refuse(report.CodeTrustSyntax,
-		`one "origin <origin>", one "genesis <statement CID>", one "as-of <size>", "key <principal> <role> <base64> [from [to]]" or a comment line`,
+		`one "origin <origin>", one "genesis <statement CID>", one "as-of <size> [statement CID]", "key <principal> <role> <base64> [from [to]]" or a comment line`,
 		strconv.Quote(strings.Join(items, " ")))
 }
 
@@ -132,9 +135,23 @@ func (p *enginesParser) number(s string) (uint64, error) {
 	return n, nil
 }
 
+func (p *enginesParser) asOf(items []string) (err error) {
+	f := p.file
+	f.HasAsOf = true
+	if f.AsOf, err = p.number(items[1]); err != nil {
+		return err
+	}
+	if len(items) == 3 {
+		if f.Head, err = dagcbor.ParseCID(items[2]); err != nil {
+			return p.refuse(report.CodeTrustSyntax, "a statement CID", err.Error())
+		}
+	}
+	return nil
+}
+
 func (p *enginesParser) key(items []string) error {
 	k := PlainKey{Principal: items[1]}
-	if !receipt.ValidName(k.Principal) {
+	if !verdict.ValidName(k.Principal) {
 		return p.refuse(report.CodeTrustSyntax, "a principal of 1 to 128 bytes from [A-Za-z0-9._/@:+-]", strconv.Quote(k.Principal))
 	}
 	role, ok := ParseRole(items[2])
@@ -194,6 +211,35 @@ func (k PlainKey) Covers(index uint64) bool {
 	return index >= k.From && (!k.HasTo || index <= k.To)
 }
 
+// Complete reports whether r holds every registry leaf below AsOf, by the
+// caller's own word: of the leaves of r below AsOf the last is that of Head. It
+// fails with REGISTRY-HEAD where r contradicts that word.
+func (e *Engines) Complete(r *Registry) (bool, error) {
+	if !e.HasAsOf {
+		return false, nil
+	}
+	head := e.Head
+	if head.IsZero() {
+		head = e.Genesis
+	}
+	last, contradicted := dagcbor.CID{}, false
+	for v, leaf := range r.Leaves() {
+		if leaf < e.AsOf {
+			last = r.Statements()[v]
+			contradicted = contradicted || slices.Contains(r.Statements()[:v], head)
+		} else {
+			contradicted = true
+		}
+	}
+	if last == head {
+		return true, nil
+	}
+	if contradicted {
+		return false, &report.Error{Code: report.CodeRegistryHead, Expected: fmt.Sprintf("%s as the last registry statement below leaf %d", head, e.AsOf), Actual: last.String()}
+	}
+	return false, nil // the chain ends before head: an older one
+}
+
 // Bytes returns the file in its one layout; ParseEngines reads it back.
 func (e *Engines) Bytes() []byte {
 	var b bytes.Buffer
@@ -202,7 +248,11 @@ func (e *Engines) Bytes() []byte {
 		fmt.Fprintf(&b, "genesis %s\n", e.Genesis)
 	}
 	if e.HasAsOf {
-		fmt.Fprintf(&b, "as-of %d\n", e.AsOf)
+		fmt.Fprintf(&b, "as-of %d", e.AsOf)
+		if !e.Head.IsZero() {
+			fmt.Fprintf(&b, " %s", e.Head)
+		}
+		b.WriteByte('\n')
 	}
 	for _, k := range e.Keys {
 		fmt.Fprintf(&b, "key %s %s %s", k.Principal, k.Role, base64.StdEncoding.EncodeToString(k.Public))

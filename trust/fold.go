@@ -70,7 +70,7 @@ func (r *Registry) add(s *Statement) error {
 		}
 		if a.Role != Registrar {
 			if was, known := roles[a.Name]; known && was != a.Role {
-				return &report.Error{Code: report.CodeRegistryRole, Where: where, Expected: fmt.Sprintf("%s as %s, as before", a.Name, was), Actual: a.Role.String()}
+				return &report.Error{Code: report.CodeRegistryRole, Where: where, Expected: fmt.Sprintf("%s as %s, as before", a.Name, was), Actual: string(a.Role)}
 			}
 			roles[a.Name] = a.Role
 		}
@@ -146,7 +146,7 @@ func (r *Registry) State() [32]byte {
 		m := dagcbor.Map{
 			{Key: "key", Value: dagcbor.Bytes(k.Public)},
 			{Key: "name", Value: dagcbor.Text(k.Name)},
-			{Key: "role", Value: dagcbor.Text(k.Role.String())},
+			{Key: "role", Value: dagcbor.Text(string(k.Role))},
 			{Key: "added", Value: dagcbor.Int(k.Added)},
 		}
 		if k.Retired > 0 {
@@ -193,7 +193,7 @@ type Change struct {
 // what Apply would wherever the statement comes to stand.
 func (r *Registry) Next(c Change) (*Statement, error) {
 	s := &Statement{
-		Log: r.log, Version: r.Version() + 1, Prev: r.head, Threshold: c.Threshold,
+		Log: r.log, Version: r.Version() + 1, Prev: r.Head(), Threshold: c.Threshold,
 		Add: slices.Clone(c.Add), Retire: slices.Clone(c.Retire), Revoke: slices.Clone(c.Revoke),
 	}
 	if s.Threshold == 0 {

@@ -19,9 +19,9 @@ import (
 type Registry struct {
 	log       string
 	threshold int
-	head      dagcbor.CID
-	leaves    []uint64 // leaf index of each version, ascending
-	keys      []Key    // ascending by public key
+	heads     []dagcbor.CID // statement CID of each version
+	leaves    []uint64      // leaf index of each version, ascending
+	keys      []Key         // ascending by public key
 	byID      map[dsse.KeyID]int
 	foreign   []ed25519.PublicKey
 }
@@ -90,8 +90,8 @@ func (r *Registry) follows(s *Statement) error {
 	switch {
 	case s.Log != r.log:
 		return refuse(report.CodeRegistryLog, r.log, s.Log)
-	case s.Prev != r.head:
-		return refuse(report.CodeRegistryPrev, r.head.String(), s.Prev.String())
+	case s.Prev != r.Head():
+		return refuse(report.CodeRegistryPrev, r.Head().String(), s.Prev.String())
 	case s.Version != r.Version()+1:
 		return refuse(report.CodeRegistryVersion, "version "+strconv.FormatUint(r.Version()+1, 10), strconv.FormatUint(s.Version, 10))
 	}
@@ -121,7 +121,7 @@ func (r *Registry) apply(env *dsse.Envelope, s *Statement, index uint64) (*Regis
 	if err := r.signed(env, next); err != nil {
 		return nil, err
 	}
-	next.head = dagcbor.Sum(env.Payload)
+	next.heads = append(next.heads, dagcbor.Sum(env.Payload))
 	return next, nil
 }
 
@@ -185,13 +185,16 @@ func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
 // Log returns the origin.
 func (r *Registry) Log() string { return r.log }
 
-// Version, Head and Threshold are those of the last statement.
+// Version, Head (its statement CID) and Threshold are those of the last
+// statement.
 func (r *Registry) Version() uint64   { return uint64(max(len(r.leaves), 1) - 1) }
-func (r *Registry) Head() dagcbor.CID { return r.head }
+func (r *Registry) Head() dagcbor.CID { return r.heads[len(r.heads)-1] }
 func (r *Registry) Threshold() int    { return r.threshold }
 
-// Leaves returns the leaf index of every version; the caller does not change it.
-func (r *Registry) Leaves() []uint64 { return r.leaves }
+// Leaves and Statements return leaf index and statement CID of every version;
+// the caller does not change them.
+func (r *Registry) Leaves() []uint64          { return r.leaves }
+func (r *Registry) Statements() []dagcbor.CID { return r.heads }
 
 // Keys returns every key ever listed, ascending by public key; the caller does
 // not change it.
@@ -253,8 +256,8 @@ func (r *Registry) disownedFrom(k Key) uint64 {
 // clone copies what fold changes.
 func (r *Registry) clone() *Registry {
 	return &Registry{
-		log: r.log, threshold: r.threshold, head: r.head, foreign: r.foreign,
-		leaves: slices.Clone(r.leaves), keys: slices.Clone(r.keys), byID: maps.Clone(r.byID),
+		log: r.log, threshold: r.threshold, foreign: r.foreign,
+		heads: slices.Clone(r.heads), leaves: slices.Clone(r.leaves), keys: slices.Clone(r.keys), byID: maps.Clone(r.byID),
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
-	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/verdict"
 )
 
 // Limits of the registry (spec/trust.md#limits). A statement is a DSSE payload
@@ -62,7 +62,7 @@ func DecodeStatement(payload []byte) (*Statement, error) {
 	d := schema{}
 	s := &Statement{}
 	f := d.fields(n, "", "log", "version", "prev", "threshold", "add", "retire", "revoke", "state")
-	s.Log = d.text(f, "", "log", receipt.ValidName, originForm)
+	s.Log = d.text(f, "", "log", verdict.ValidName, originForm)
 	s.Version = d.count(f, "", "version")
 	s.Threshold = d.threshold(f)
 	copy(s.State[:], d.bytes32(f, "", "state"))
@@ -102,7 +102,7 @@ func (d *schema) additions(n dagcbor.Node) []Addition {
 	for i, item := range d.set(n, "/add") {
 		path := fmt.Sprintf("/add/%d", i)
 		f := d.fields(item, path, "key", "name", "role")
-		a := Addition{Name: d.text(f, path, "name", receipt.ValidName, "a name of 1 to 128 bytes from [A-Za-z0-9._/@:+-]")}
+		a := Addition{Name: d.text(f, path, "name", verdict.ValidName, "a name of 1 to 128 bytes from [A-Za-z0-9._/@:+-]")}
 		copy(a.Key[:], d.bytes32(f, path, "key"))
 		role := d.text(f, path, "role", func(s string) bool { _, ok := ParseRole(s); return ok }, "engine, approver or registrar")
 		a.Role, _ = ParseRole(role)
@@ -159,7 +159,7 @@ func (s *Statement) Encode() ([]byte, error) {
 			l = append(l, dagcbor.Map{
 				{Key: "key", Value: dagcbor.Bytes(a.Key[:])},
 				{Key: "name", Value: dagcbor.Text(a.Name)},
-				{Key: "role", Value: dagcbor.Text(a.Role.String())},
+				{Key: "role", Value: dagcbor.Text(string(a.Role))},
 			})
 		}
 		m = append(m, dagcbor.Entry{Key: "add", Value: l})
