@@ -8,8 +8,9 @@ import (
 	"github.com/obstat/obstat/report"
 )
 
-// MaxProof is the largest number of hashes in a proof over a tree of at most
-// MaxSize leaves, of either sort (C2SP tlog-witness and tlog-proof).
+// MaxProof is the largest number of hashes in an inclusion proof in a tree of
+// at most MaxSize leaves. A consistency proof can have one more, but only
+// beyond 2^62 leaves; tlog-witness takes no more than this.
 const MaxProof = 63
 
 // VerifyInclusion checks that leaf stands at index, from 0, in the tree of
