@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+)
+
+const helpMain = `logd - a transparency log for judged effects
+
+USAGE
+  logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
+  logd serve --dir DIR [--listen HOST:PORT]
+  logd keys public FILE
+  logd version
+  logd help [COMMAND]
+
+COMMANDS
+  init     make a new log: its keys, its genesis registry, its trust files
+  serve    answer submissions and reads over HTTP
+  keys     print the public key of a private key file
+  version  say what was built
+  help     say more about a command
+
+EXIT STATUS
+  0  done
+  1  it could not be done; the reason is on standard error, with its code
+  2  the command line says nothing that could be done
+`
+
+const helpInit = `logd init - make a new log
+
+USAGE
+  logd init --dir DIR --origin ORIGIN
+            [--engine NAME=FILE | --make-engine NAME]...
+            [--approver NAME=FILE | --make-approver NAME]...
+
+DESCRIPTION
+  Makes the log's key, one registrar's key, and the genesis registry, which
+  lists the registrar and the given engines and approvers, is signed by the
+  registrar, and stands in the log as leaf 0. At least one engine is needed.
+
+  DIR must not exist, or be empty. Everything is made beside it under a
+  temporary name and renamed: init never overwrites and never leaves half a
+  log. After a crash a directory DIR.init-... may be left; it can be deleted.
+
+OPTIONS
+  --dir DIR              the log's directory
+  --origin ORIGIN        the log's name for ever, best the URL prefix it will
+                         be read under, without scheme: log.example.com/effects
+  --engine NAME=FILE     list an engine; FILE is its Ed25519 public key,
+                         PKIX in PEM, as logd keys public or openssl pkey
+                         -pubout print it
+  --make-engine NAME     make an engine's key and list it
+  --approver NAME=FILE   list an approver, whose key signs decisions
+  --make-approver NAME   make an approver's key and list it
+
+  NAME is 1 to 128 characters of A-Z a-z 0-9 . _ / @ : + - and stands in the
+  registry for ever. Nobody is both engine and approver.
+
+FILES
+  DIR/log/                 the log itself
+  DIR/log.key              SECRET, signs checkpoints
+  DIR/keys/registrar.key   SECRET, signs changes of the registry. The server
+                           does not need it: move it to another machine, for
+                           whoever has it decides whose receipts count
+  DIR/keys/engine-NAME.key, DIR/keys/approver-NAME.key
+                           SECRET, made on request: move them to where that
+                           engine runs or that person sits
+  DIR/log.policy           trust file: the log's key, as C2SP tlog-policy
+  DIR/trust                trust file: origin and genesis statement
+
+  Key files are Ed25519, PKCS #8 in PEM, mode 0600. They are not encrypted:
+  this version has no way to; keep them on an encrypted disk.
+
+EXAMPLES
+  logd init --dir /var/lib/obstat --origin log.example.com/effects \
+       --engine ci=ci.pub.pem --approver alice=alice.pub.pem
+  logd init --dir ./scratch --origin example.com/scratch --make-engine demo
+`
+
+const helpServe = `logd serve - answer submissions and reads over HTTP
+
+USAGE
+  logd serve --dir DIR [--listen HOST:PORT]
+
+DESCRIPTION
+  Recovers the log in DIR and answers until SIGINT or SIGTERM, then answers
+  what it has accepted and ends. One process at a time serves a directory; a
+  second is refused and told who has it. It prints its URL on standard output
+  and a structured log on standard error.
+
+  Whoever reaches the port may read the whole log, and submit what a listed
+  key has signed. The default is therefore loopback; listening elsewhere is a
+  choice, and TLS is the work of a proxy in front.
+
+  rollback_protection=none in the log says that nothing outside of DIR would
+  notice if DIR were replaced by an older copy of itself.
+
+  When a write or a sync fails, the log takes no more submissions: reads go
+  on, /readyz turns to 503, and the reason is logged. Restart it when the disk
+  is well again.
+
+OPTIONS
+  --dir DIR            the log's directory, made by logd init
+  --listen HOST:PORT   default ` + defaultListen + `; port 0 takes a free one
+
+REQUESTS
+  POST /v1/receipts    one envelope, as DSSE JSON (application/json or
+                       application/vnd.dsse.envelope.v1+json) or as canonical
+                       leaf (application/vnd.obstat.leaf.v1+cbor). The answer
+                       is the bundle that proves it: 201, or 200 with
+                       Obstat-Repeat: true where the statement was there
+                       before. With ?registry=chain the bundle carries the
+                       registry, and can be verified offline
+  GET /checkpoint, /tile/...   C2SP tlog-tiles
+  GET /healthz         200 while the process answers
+  GET /readyz          200 while the log takes submissions, else 503
+
+  A refusal is application/problem+json with a stable code, what was expected
+  and what came, and leaves no trace in the log.
+
+EXAMPLES
+  logd serve --dir /var/lib/obstat
+  curl -H 'Content-Type: application/json' --data-binary @envelope.json \
+       'http://127.0.0.1:8080/v1/receipts?registry=chain' > x.receipt.json
+`
+
+const helpKeys = `logd keys - look at key files
+
+USAGE
+  logd keys public FILE
+
+DESCRIPTION
+  Prints the public key of the private key in FILE (Ed25519, PKCS #8 in PEM),
+  as PKIX in PEM: what logd init --engine NAME=FILE reads.
+`
+
+// help prints what there is to say about a command.
+func help(args []string, stdout io.Writer) error {
+	topic := ""
+	if len(args) > 0 {
+		topic = args[0]
+	}
+	text, ok := map[string]string{
+		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys,
+	}[topic]
+	if !ok || len(args) > 1 {
+		return usagef("help: there is nothing to say about %q", args)
+	}
+	_, err := fmt.Fprint(stdout, text)
+	return err
+}

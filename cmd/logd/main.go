@@ -1,0 +1,95 @@
+// Command logd is the log server and its tools.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the work could not be done, and why was printed
+	exitUsage  = 2 // the command line says nothing that could be done
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// usageError is a command line that cannot be obeyed.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// run is the whole program. ctx ends when the process is asked to stop.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := dispatch(ctx, args, stdout, stderr)
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "logd: %s\n", usage.text)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "logd: %v\n", err)
+	return exitFailed
+}
+
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, helpMain)
+		return usagef("a command is needed: init, serve, keys, version or help")
+	}
+	switch command, rest := args[0], args[1:]; command {
+	case "init":
+		cfg, err := parseInit(rest, stdout)
+		if err != nil {
+			return err
+		}
+		return initialise(cfg, stdout)
+	case "serve":
+		cfg, err := parseServe(rest, stdout)
+		if err != nil {
+			return err
+		}
+		return serve(ctx, cfg, stdout, stderr)
+	case "keys":
+		return keys(rest, stdout)
+	case "version", "--version", "-version":
+		fmt.Fprintln(stdout, version())
+		return nil
+	case "help", "--help", "-help", "-h":
+		return help(rest, stdout)
+	default:
+		return usagef("no command %q; logd help names them", command)
+	}
+}
+
+// version says what was built, from what the toolchain recorded.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "logd, of an unknown build"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	return "logd " + v + " " + info.GoVersion
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/report"
+)
+
+// submission is an envelope that was read: its form is that of a receipt's and
+// its signature is bound to the signer that its statement names. Nothing is
+// verified. Only parseLeaf and parseJSON make one.
+type submission struct {
+	envelope *dsse.Envelope
+	leaf     []byte // its canonical spelling
+	frame    receipt.Frame
+}
+
+// admitted is a submission whose signature holds under a listed key, whose
+// statement is of the schema, and whose signer's role signs that kind. Only
+// admit makes one.
+type admitted struct {
+	envelope  *dsse.Envelope
+	leaf      []byte
+	statement dagcbor.CID
+	signer    dsse.KeyID
+}
+
+// parseLeaf reads a body of LeafType, which it keeps.
+func parseLeaf(body []byte) (*submission, error) {
+	env, err := dsse.ParseLeaf(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkType(env.Type); err != nil {
+		return nil, err
+	}
+	if len(env.Sigs) != 1 {
+		return nil, &report.Error{
+			Code: report.CodeDSSESigCount, Where: "/sigs",
+			Expected: "exactly 1 signature", Actual: fmt.Sprint(len(env.Sigs)),
+		}
+	}
+	frame, err := receipt.DecodeFrame(env.Payload)
+	if err != nil {
+		return nil, inPayload(err)
+	}
+	if by := dsse.KeyID(frame.Call.By); env.Sigs[0].By != by {
+		return nil, &report.Error{
+			Code: report.CodeSignerMismatch, Where: "/sigs/0/by",
+			Expected: by.String() + ", the call's by", Actual: env.Sigs[0].By.String(),
+		}
+	}
+	return &submission{envelope: env, leaf: body, frame: frame}, nil
+}
+
+// parseJSON reads a body of DSSEType or JSONType.
+func parseJSON(body []byte) (*submission, error) {
+	loose, err := dsse.ParseJSON(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkType(loose.Type); err != nil {
+		return nil, err
+	}
+	frame, err := receipt.DecodeFrame(loose.Payload)
+	if err != nil {
+		return nil, inPayload(err)
+	}
+	env, err := loose.BindOne(dsse.KeyID(frame.Call.By))
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := env.Leaf()
+	if err != nil {
+		return nil, err
+	}
+	return &submission{envelope: env, leaf: leaf, frame: frame}, nil
+}
+
+// checkType refuses every payloadType but a receipt's.
+func checkType(payloadType string) error {
+	switch payloadType {
+	case dsse.ReceiptType:
+		return nil
+	case dsse.RegistryType:
+		return &report.Error{
+			Code:     report.CodeRegistryElsewhere,
+			Expected: dsse.ReceiptType,
+			Actual:   payloadType,
+			Fix:      "a registry statement is no receipt, and this version of the log takes none but the genesis",
+		}
+	}
+	return &report.Error{Code: report.CodePayloadType, Expected: dsse.ReceiptType, Actual: fmt.Sprintf("%q", payloadType)}
+}
+
+// admit makes every check of a submission that needs no place in the log:
+// key known (before any signature is checked), signature, schema, role.
+func (s *Server) admit(sub *submission) (*admitted, error) {
+	if _, err := dsse.Verify(sub.envelope, s.registry.Public); err != nil {
+		return nil, err
+	}
+	st, err := receipt.Decode(sub.envelope.Payload)
+	if err != nil {
+		return nil, inPayload(err)
+	}
+	signer := dsse.KeyID(st.Statement.Call.By)
+	key, ok := s.registry.Key(signer)
+	if !ok {
+		// Verify found it, so this is our fault and not the caller's.
+		return nil, fmt.Errorf("key %s is listed and is not", signer)
+	}
+	kind := st.Statement.Receipt.Kind()
+	if want := receipt.RoleFor(kind); key.Role != want {
+		return nil, &report.Error{
+			Code:     report.CodeKeyRole,
+			Expected: fmt.Sprintf("a key with role %s for a %s", want, kind),
+			Actual:   fmt.Sprintf("a key of %s with role %s", key.Name, key.Role),
+		}
+	}
+	return &admitted{envelope: sub.envelope, leaf: sub.leaf, statement: st.CID, signer: signer}, nil
+}
+
+// inPayload says that the place an error names is in the payload.
+func inPayload(err error) error {
+	if e, ok := err.(*report.Error); ok {
+		at := *e
+		at.Where = "payload"
+		if e.Where != "" {
+			at.Where += ", " + e.Where
+		}
+		return &at
+	}
+	return err
+}

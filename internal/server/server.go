@@ -1,0 +1,158 @@
+package server
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/obstat/obstat/checkpoint"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
+)
+
+// Config is what a server serves. FS, Signer, Policy and Engines are needed.
+type Config struct {
+	FS      durable.FS         // the log's directory, made by Create
+	Signer  *checkpoint.Signer // the log's key
+	Policy  *trust.Policy      // what verifiers of this log are given
+	Engines *trust.Engines     // the same; in registry mode
+	Logger  *slog.Logger       // nil means silence
+}
+
+// Server answers requests about one log. It is an http.Handler, safe for
+// concurrent use.
+type Server struct {
+	log      *rlog.Log
+	registry *registry
+	logger   *slog.Logger
+	limits   limits
+
+	held    atomic.Int64 // bytes of bodies that are in memory or on their way
+	buffers sync.Pool    // of *[]byte, for answers
+	zippers sync.Pool    // of *gzip.Writer
+}
+
+// Open recovers the log and makes it ready to serve. It fails with the errors
+// of rlog.Open, those of a registry that does not follow from the pinned
+// genesis, and those of a checkpoint that the policy's log key does not open:
+// a server must not answer what its own trust files refute.
+func Open(cfg Config) (*Server, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Engines.PlainMode() {
+		return nil, &report.Error{
+			Code:     report.CodeTrustMode,
+			Where:    "the log's own engine trust file",
+			Expected: "a genesis line",
+			Actual:   "key lines",
+		}
+	}
+	l, err := rlog.Open(rlog.Config{
+		Origin: cfg.Engines.Origin, Signer: cfg.Signer, FS: cfg.FS, Statement: statementOf, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits}
+	if err := s.begin(cfg); err != nil {
+		_ = l.Close() // nothing was submitted; err says why there is no server
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin checks the log against the trust files and folds its registry.
+func (s *Server) begin(cfg Config) error {
+	origin := cfg.Engines.Origin
+	head, err := checkpoint.Open(s.log.Head().Note, cfg.Policy.Keys(origin))
+	if err != nil {
+		return fmt.Errorf("the log's checkpoint under the log's policy: %w", err)
+	}
+	if _, ok := cfg.Policy.SignedByLog(head); !ok {
+		return &report.Error{
+			Code:     report.CodeCheckpointUnsigned,
+			Where:    "the log's checkpoint under the log's policy",
+			Expected: "a signature by a log key of " + origin,
+			Actual:   "none",
+		}
+	}
+	var foreign []ed25519.PublicKey
+	for _, k := range cfg.Policy.Keys(origin) {
+		foreign = append(foreign, k.Public)
+	}
+	s.registry, err = loadRegistry(s.log, trust.Pin{Origin: origin, Genesis: cfg.Engines.Genesis, Foreign: foreign})
+	return err
+}
+
+// Close stops the log: what was accepted is answered, and the directory's lock
+// is released. It returns the reason of a fail-stop, if there was one.
+func (s *Server) Close() error { return s.log.Close() }
+
+// Head is the newest signed checkpoint.
+func (s *Server) Head() rlog.Head { return s.log.Head() }
+
+// Stats is a reading of the engine.
+func (s *Server) Stats() rlog.Stats { return s.log.Stats() }
+
+// ServeHTTP routes by the exact path: a path has one spelling, and nothing is
+// redirected.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.route(w, r); err != nil {
+		s.refuse(w, r, err)
+	}
+}
+
+func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
+	path := r.URL.Path
+	if r.URL.RawPath != "" {
+		return noSuchPath(r)
+	}
+	switch {
+	case path == "/v1/receipts":
+		if r.Method != http.MethodPost {
+			return wrongMethod(w, r, http.MethodPost)
+		}
+		return s.submit(w, r)
+	case path == "/checkpoint" || strings.HasPrefix(path, "/tile/"):
+		// Browsers verify too.
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+	case path == "/healthz" || path == "/readyz":
+	default:
+		return noSuchPath(r)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return wrongMethod(w, r, "GET, HEAD")
+	}
+	if r.URL.RawQuery != "" {
+		return &report.Error{Code: report.CodeHTTPQuery, Expected: "no query", Actual: fmt.Sprintf("%q", r.URL.RawQuery)}
+	}
+	switch path {
+	case "/checkpoint":
+		return s.checkpoint(w)
+	case "/healthz":
+		return s.health(w)
+	case "/readyz":
+		return s.ready(w)
+	}
+	return s.tile(w, r)
+}
+
+func noSuchPath(r *http.Request) error {
+	return &report.Error{
+		Code:     report.CodeHTTPPath,
+		Expected: "/v1/receipts, /checkpoint, /tile/…, /healthz or /readyz",
+		Actual:   fmt.Sprintf("%q", r.URL.EscapedPath()),
+	}
+}
+
+func wrongMethod(w http.ResponseWriter, r *http.Request, allow string) error {
+	w.Header().Set("Allow", allow)
+	return &report.Error{Code: report.CodeHTTPMethod, Expected: allow, Actual: fmt.Sprintf("%q", r.Method)}
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/obstat/obstat/report"
+)
+
+// statuses is the one table from codes to HTTP statuses (spec/http.md#errors):
+// 400 malformed, 403 a key that is unknown or not for this, 413 over a limit,
+// 415 another media type, 422 well-formed and against the schema, 503 busy or
+// read-only. A code that is not here is a fault of the server.
+var statuses = map[report.Code]int{
+	// The request.
+	report.CodeHTTPMethod:   http.StatusMethodNotAllowed,
+	report.CodeHTTPPath:     http.StatusNotFound,
+	report.CodeHTTPQuery:    http.StatusBadRequest,
+	report.CodeHTTPType:     http.StatusUnsupportedMediaType,
+	report.CodeHTTPEncoding: http.StatusUnsupportedMediaType,
+	report.CodeHTTPBody:     http.StatusBadRequest,
+	report.CodeHTTPTimeout:  http.StatusRequestTimeout,
+	report.CodeHTTPSize:     http.StatusRequestEntityTooLarge,
+
+	// The envelope.
+	report.CodeDSSESyntax:        http.StatusBadRequest,
+	report.CodeDSSEUTF8:          http.StatusBadRequest,
+	report.CodeDSSETrailing:      http.StatusBadRequest,
+	report.CodeDSSEMissing:       http.StatusBadRequest,
+	report.CodeDSSEDuplicate:     http.StatusBadRequest,
+	report.CodeDSSECase:          http.StatusBadRequest,
+	report.CodeDSSEType:          http.StatusBadRequest,
+	report.CodeDSSEBase64:        http.StatusBadRequest,
+	report.CodeDSSEPayloadSize:   http.StatusRequestEntityTooLarge,
+	report.CodeDSSESigCount:      http.StatusBadRequest,
+	report.CodeDSSESigSize:       http.StatusBadRequest,
+	report.CodeDSSESigOrder:      http.StatusBadRequest,
+	report.CodeDSSESigDuplicate:  http.StatusBadRequest,
+	report.CodeLeafSize:          http.StatusRequestEntityTooLarge,
+	report.CodeLeafForm:          http.StatusBadRequest,
+	report.CodePayloadType:       http.StatusUnprocessableEntity,
+	report.CodeRegistryElsewhere: http.StatusUnprocessableEntity,
+
+	// Its payload, as encoded.
+	report.CodeCBORTruncated:    http.StatusBadRequest,
+	report.CodeCBORTrailing:     http.StatusBadRequest,
+	report.CodeCBORNotShortest:  http.StatusBadRequest,
+	report.CodeCBORIndefinite:   http.StatusBadRequest,
+	report.CodeCBORReserved:     http.StatusBadRequest,
+	report.CodeCBORFloat:        http.StatusBadRequest,
+	report.CodeCBORNull:         http.StatusBadRequest,
+	report.CodeCBORSimple:       http.StatusBadRequest,
+	report.CodeCBORTag:          http.StatusBadRequest,
+	report.CodeCBORLink:         http.StatusBadRequest,
+	report.CodeCBORIntRange:     http.StatusBadRequest,
+	report.CodeCBORUTF8:         http.StatusBadRequest,
+	report.CodeCBORKeyType:      http.StatusBadRequest,
+	report.CodeCBORKeyOrder:     http.StatusBadRequest,
+	report.CodeCBORKeyDuplicate: http.StatusBadRequest,
+	report.CodeCBORDepth:        http.StatusBadRequest,
+	report.CodeCIDForm:          http.StatusBadRequest,
+	report.CodeCIDText:          http.StatusBadRequest,
+
+	// Its signature and the key.
+	report.CodeKeyUnknown:       http.StatusForbidden,
+	report.CodeKeyRole:          http.StatusForbidden,
+	report.CodeKeyEnded:         http.StatusForbidden,
+	report.CodeSignatureInvalid: http.StatusForbidden,
+	report.CodeSignerMismatch:   http.StatusForbidden,
+
+	// Its payload, as a statement.
+	report.CodeSchemaSize:     http.StatusRequestEntityTooLarge,
+	report.CodeSchemaType:     http.StatusUnprocessableEntity,
+	report.CodeSchemaMissing:  http.StatusUnprocessableEntity,
+	report.CodeSchemaUnknown:  http.StatusUnprocessableEntity,
+	report.CodeSchemaArm:      http.StatusUnprocessableEntity,
+	report.CodeSchemaWord:     http.StatusUnprocessableEntity,
+	report.CodeSchemaCode:     http.StatusUnprocessableEntity,
+	report.CodeSchemaName:     http.StatusUnprocessableEntity,
+	report.CodeSchemaClear:    http.StatusUnprocessableEntity,
+	report.CodeSchemaPath:     http.StatusUnprocessableEntity,
+	report.CodeSchemaRange:    http.StatusUnprocessableEntity,
+	report.CodeSchemaLength:   http.StatusUnprocessableEntity,
+	report.CodeSchemaLink:     http.StatusUnprocessableEntity,
+	report.CodeSchemaPin:      http.StatusUnprocessableEntity,
+	report.CodeSchemaEmpty:    http.StatusUnprocessableEntity,
+	report.CodeSchemaOrder:    http.StatusUnprocessableEntity,
+	report.CodeSchemaCall:     http.StatusUnprocessableEntity,
+	report.CodeSchemaSeq:      http.StatusUnprocessableEntity,
+	report.CodeSchemaPrev:     http.StatusUnprocessableEntity,
+	report.CodeSchemaSettles:  http.StatusUnprocessableEntity,
+	report.CodeSchemaExpires:  http.StatusUnprocessableEntity,
+	report.CodeSchemaRecovery: http.StatusUnprocessableEntity,
+	report.CodeSchemaFired:    http.StatusUnprocessableEntity,
+	report.CodeSchemaStale:    http.StatusUnprocessableEntity,
+	report.CodeSchemaEdit:     http.StatusUnprocessableEntity,
+	report.CodeSchemaOpen:     http.StatusUnprocessableEntity,
+	report.CodeSchemaTally:    http.StatusUnprocessableEntity,
+	report.CodeSchemaGap:      http.StatusUnprocessableEntity,
+
+	// Tiles.
+	report.CodeTilePath:   http.StatusNotFound,
+	report.CodeBeyondSize: http.StatusNotFound,
+
+	// The log.
+	report.CodeBusy:       http.StatusServiceUnavailable,
+	report.CodeLogStopped: http.StatusServiceUnavailable,
+	report.CodeLogClosed:  http.StatusServiceUnavailable,
+}
+
+// statusOf returns the HTTP status that answers code.
+func statusOf(code report.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}

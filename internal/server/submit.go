@@ -1,0 +1,229 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/obstat/obstat/bundle"
+	"github.com/obstat/obstat/checkpoint"
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/report"
+)
+
+// Media types of a submitted envelope (spec/http.md#submit).
+const (
+	DSSEType = "application/vnd.dsse.envelope.v1+json" // DSSE JSON, under the name that cosign gives it
+	JSONType = "application/json"                      // DSSE JSON too
+	LeafType = "application/vnd.obstat.leaf.v1+cbor"   // the canonical leaf
+	accepted = DSSEType + ", " + JSONType + ", " + LeafType
+)
+
+// RepeatHeader is "true" on the answer to a statement that stood in the log
+// before.
+const RepeatHeader = "Obstat-Repeat"
+
+// MaxBody is how long a submitted body may be, in bytes: a payload of
+// dsse.MaxPayload in base64, twice over for white space and foreign members.
+const MaxBody = 128 << 10
+
+// limits bound what one server holds.
+type limits struct {
+	held int64 // bytes of bodies that are in memory or on their way
+}
+
+var defaultLimits = limits{held: 64 << 20}
+
+// submit answers POST /v1/receipts with the bundle of the one envelope in the
+// body (spec/http.md#submit).
+func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
+	withChain, err := chainWanted(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	reserve := r.ContentLength
+	if reserve < 0 {
+		reserve = MaxBody
+	}
+	if reserve > MaxBody {
+		w.Header().Set("Connection", "close") // the rest is not worth reading
+		return tooLarge(fmt.Sprint(reserve))
+	}
+	parse, err := parserFor(r.Header)
+	if err != nil {
+		return err
+	}
+	defer s.held.Add(-reserve)
+	if held := s.held.Add(reserve); held > s.limits.held {
+		return &report.Error{
+			Code:     report.CodeBusy,
+			Expected: fmt.Sprintf("at most %d bytes of submissions at a time", s.limits.held),
+			Actual:   fmt.Sprint(held),
+			Fix:      "submit the same envelope again later",
+		}
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	sub, err := parse(body)
+	if err != nil {
+		return err
+	}
+	a, err := s.admit(sub)
+	if err != nil {
+		return err
+	}
+	res, err := s.sequence(r, a)
+	if err != nil {
+		return err
+	}
+	envelope := a.envelope
+	if res.Repeat {
+		// Another valid signature over the same statement may have come; what
+		// stands in the log is what is proven.
+		if envelope, err = dsse.ParseLeaf(res.Leaf); err != nil {
+			return err
+		}
+	}
+	return s.answer(w, envelope, res, withChain)
+}
+
+// chainWanted reads the query of a submission: nothing, or registry=chain.
+func chainWanted(query string) (bool, error) {
+	switch query {
+	case "":
+		return false, nil
+	case "registry=chain":
+		return true, nil
+	}
+	return false, &report.Error{Code: report.CodeHTTPQuery, Expected: "no query, or registry=chain", Actual: fmt.Sprintf("%q", query)}
+}
+
+// parserFor chooses how to read a body by its Content-Type.
+func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
+	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, &report.Error{Code: report.CodeHTTPEncoding, Expected: "a body without content coding", Actual: fmt.Sprintf("%q", enc)}
+	}
+	types := h.Values("Content-Type")
+	if len(types) == 1 {
+		switch types[0] {
+		case LeafType:
+			return parseLeaf, nil
+		case DSSEType, JSONType:
+			return parseJSON, nil
+		}
+		// JSON is UTF-8; some clients say so.
+		t, params, err := mime.ParseMediaType(types[0])
+		charset, named := params["charset"]
+		utf8 := !named || strings.EqualFold(charset, "utf-8")
+		switch {
+		case err != nil || len(params) > 1 || len(params) == 1 && !named:
+		case t == LeafType && !named:
+			return parseLeaf, nil
+		case (t == DSSEType || t == JSONType) && utf8:
+			return parseJSON, nil
+		}
+	}
+	return nil, &report.Error{
+		Code: report.CodeHTTPType, Where: "Content-Type",
+		Expected: "one of " + accepted, Actual: fmt.Sprintf("%q", strings.Join(types, ", ")),
+	}
+}
+
+// readBody reads the whole body, at most MaxBody bytes.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var body []byte
+	var err error
+	if r.ContentLength >= 0 {
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	}
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		var slow net.Error
+		if errors.As(err, &slow) && slow.Timeout() {
+			return nil, &report.Error{Code: report.CodeHTTPTimeout, Expected: fmt.Sprintf("a body within %v", readTimeout), Actual: "none, or part of one"}
+		}
+		return nil, &report.Error{Code: report.CodeHTTPBody, Expected: "the whole body", Actual: fmt.Sprintf("%q", err.Error())}
+	}
+	if len(body) > MaxBody {
+		w.Header().Set("Connection", "close")
+		return nil, tooLarge("more")
+	}
+	return body, nil
+}
+
+func tooLarge(actual string) error {
+	return &report.Error{
+		Code:     report.CodeHTTPSize,
+		Expected: fmt.Sprintf("a body of at most %d bytes, a payload of at most %d, a leaf of at most %d", MaxBody, dsse.MaxPayload, dsse.MaxLeaf),
+		Actual:   actual,
+	}
+}
+
+// sequence puts a into the log, or finds it there. Whether the key may still
+// sign is asked only of a new statement.
+func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
+	if _, ok := s.registry.MaySign(a.signer); ok {
+		return s.log.Submit(r.Context(), rlog.Item{
+			Leaf: a.leaf, Statement: a.statement, RegistryVersion: s.registry.Version(),
+		})
+	}
+	index, ok, err := s.log.Lookup(a.statement)
+	if err != nil {
+		return rlog.Result{}, err
+	}
+	if !ok {
+		return rlog.Result{}, &report.Error{
+			Code:     report.CodeKeyEnded,
+			Expected: "a key that was neither retired nor revoked",
+			Actual:   a.signer.String(),
+			Fix:      "sign with a key that the registry lists",
+		}
+	}
+	res, err := s.log.Prove(index)
+	res.Repeat = true
+	return res, err
+}
+
+// answer writes the bundle: 201, or 200 for a repeat.
+func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Result, withChain bool) error {
+	b := bundle.Bundle{
+		Envelope: env.JSON(),
+		Proof:    &checkpoint.Proof{Index: res.Index, Hashes: res.Proof, Checkpoint: res.Head.Note},
+		Level:    bundle.Promise,
+	}
+	if withChain {
+		var err error
+		if b.Registry, err = s.registry.chain(s.log, res.Head.Size); err != nil {
+			return err
+		}
+	}
+	buf, ok := s.buffers.Get().(*[]byte)
+	if !ok {
+		buf = new([]byte)
+	}
+	*buf = b.Append((*buf)[:0])
+	h := w.Header()
+	h.Set("Content-Type", bundle.MediaType)
+	h.Set("Content-Length", strconv.Itoa(len(*buf)))
+	h.Set("Cache-Control", "no-store")
+	status := http.StatusCreated
+	if res.Repeat {
+		h.Set(RepeatHeader, "true")
+		status = http.StatusOK
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(*buf) // a client that is gone asks again and gets a repeat
+	s.buffers.Put(buf)
+	return nil
+}
