@@ -222,6 +222,24 @@ const (
 	CodeProofBundleValue     Code = "BUNDLE-MEMBER-VALUE"
 	CodeInputEmpty           Code = "INPUT-EMPTY"
 	CodeVersionUnknown       Code = "VERSION-UNKNOWN"
+
+	// How a verifier ends a check (bundle, audit).
+	CodeNotReached         Code = "NOT-REACHED"
+	CodeTrustNotGiven      Code = "TRUST-NOT-GIVEN"
+	CodePolicyNotGiven     Code = "POLICY-NOT-GIVEN"
+	CodeLogUnknown         Code = "LOG-UNKNOWN"
+	CodeLogOther           Code = "LOG-OTHER"
+	CodeLogUnsigned        Code = "LOG-UNSIGNED"
+	CodeQuorumUnmet        Code = "QUORUM-UNMET"
+	CodeRegistryNotGiven   Code = "REGISTRY-NOT-GIVEN"
+	CodeRegistryDiverged   Code = "REGISTRY-DIVERGED"
+	CodeRegistryOpen       Code = "REGISTRY-OPEN"
+	CodeKeyNotListed       Code = "KEY-NOT-LISTED"
+	CodeKeyOutOfRange      Code = "KEY-OUT-OF-RANGE"
+	CodeKeyDisowned        Code = "KEY-DISOWNED"
+	CodeDisclosureUnplaced Code = "DISCLOSURE-UNPLACED"
+	CodeNothingDisclosed   Code = "NOTHING-DISCLOSED"
+	CodeExpectationUnmet   Code = "EXPECTATION-UNMET"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -433,4 +451,20 @@ var Meaning = map[Code]string{
 	CodeInputEmpty:           "the input has no bytes, so there is nothing to check",
 	CodeVersionUnknown:       "the artifact is of a version that this program does not know",
 	CodeRegistryHead:         "the registry chain contradicts the as-of line of the trust file",
+	CodeNotReached:           "the check rests on another that did not hold, and was not made",
+	CodeTrustNotGiven:        "no engine trust file was given, so no key is known",
+	CodePolicyNotGiven:       "no tlog-policy file was given, so no log or witness key is known",
+	CodeLogUnknown:           "the policy has no log of the checkpoint's origin",
+	CodeLogOther:             "the engine trust file is for another log than the checkpoint",
+	CodeLogUnsigned:          "the checkpoint has no line by a key that the policy lists for its origin",
+	CodeQuorumUnmet:          "fewer witnesses cosigned than the policy's quorum asks",
+	CodeRegistryNotGiven:     "neither the artifact nor the caller gave a registry chain",
+	CodeRegistryDiverged:     "two registry chains of one log, both signed and logged, do not begin alike",
+	CodeRegistryOpen:         "nothing shows that no later registry leaf exists; it is the log's promise",
+	CodeKeyNotListed:         "the registry shows that the key was not listed at the leaf's index",
+	CodeKeyOutOfRange:        "the trust file does not vouch for the key at the leaf's index",
+	CodeKeyDisowned:          "a registry leaf disowns what the key signed from this index or an earlier one on",
+	CodeDisclosureUnplaced:   "a disclosure opens no commitment of the receipt",
+	CodeNothingDisclosed:     "the artifact carries no disclosure to check",
+	CodeExpectationUnmet:     "the content is not what the caller expects",
 }
