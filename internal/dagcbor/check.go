@@ -2,6 +2,7 @@ package dagcbor
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 
@@ -59,7 +60,7 @@ func check(b []byte) *report.Error {
 			}
 			start := next
 			next += int(arg)
-			if major == majorText && !utf8.Valid(b[start:next]) {
+			if major == majorText && !validText(b, start, next) {
 				return refuse(report.CodeCBORUTF8, pos, "valid UTF-8", "a text that is not")
 			}
 		case majorList, majorMap:
@@ -117,7 +118,7 @@ func (f *frame) nextKey(b []byte, pos int) (int, *report.Error) {
 	}
 	end := start + int(arg)
 	key := b[start:end]
-	if !utf8.Valid(key) {
+	if !validText(b, start, end) {
 		return 0, refuse(report.CodeCBORUTF8, pos, "valid UTF-8", "a map key that is not")
 	}
 	if f.hasKey {
@@ -135,6 +136,24 @@ func (f *frame) nextKey(b []byte, pos int) (int, *report.Error) {
 	f.hasKey, f.key, f.end = true, start, end
 	f.left--
 	return end, nil
+}
+
+// validText reports whether b[start:end] is valid UTF-8. Most texts are short
+// and ASCII: eight bytes are looked at in one step, those behind end shifted
+// out, and utf8.Valid is asked only where a byte is not ASCII.
+func validText(b []byte, start, end int) bool {
+	const high = 0x8080808080808080
+	i := start
+	for ; i+8 <= end; i += 8 {
+		if binary.LittleEndian.Uint64(b[i:])&high != 0 {
+			return utf8.Valid(b[start:end])
+		}
+	}
+	if i < end && i+8 <= len(b) {
+		rest := binary.LittleEndian.Uint64(b[i:]) << (8 * (8 - (end - i)))
+		return rest&high == 0 || utf8.Valid(b[start:end])
+	}
+	return utf8.Valid(b[i:end]) // all before i is ASCII
 }
 
 // checkLink checks the byte string behind the tag head at pos, which ends at

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/obstat/obstat/report"
 )
@@ -36,6 +37,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 		{"value missing", "a1 61 61", report.CodeCBORTruncated, 3},
 		{"tag alone", "d8 2a", report.CodeCBORTruncated, 2},
 		{"link cut", "d8 2a 58 25 00", report.CodeCBORTruncated, 2},
+		{"link cut by a byte", strings.TrimSuffix(link, "07"), report.CodeCBORTruncated, 2},
 		{"two items", "01 02", report.CodeCBORTrailing, 1},
 		{"byte behind a map", "a1 61 61 01 00", report.CodeCBORTrailing, 4},
 		{"1 in one byte", "18 01", report.CodeCBORNotShortest, 0},
@@ -68,6 +70,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 		{"null", "a1 61 61 f6", report.CodeCBORNull, 3},
 		{"undefined", "f7", report.CodeCBORSimple, 0},
 		{"simple 0", "e0", report.CodeCBORSimple, 0},
+		{"simple 19", "f3", report.CodeCBORSimple, 0},
 		{"simple 24", "f8 18", report.CodeCBORSimple, 0},
 		{"simple 255", "f8 ff", report.CodeCBORSimple, 0},
 		{"tag 0", "c0 61 61", report.CodeCBORTag, 0},
@@ -158,6 +161,24 @@ func TestCheckCostsWhatIsThere(t *testing.T) {
 	huge := unhex(t, "9b 00ffffffffffffff 80")
 	if n := testing.AllocsPerRun(10, func() { _ = Check(huge) }); n > 10 {
 		t.Errorf("a refused block costs %v allocations", n)
+	}
+}
+
+// TestValidText: looking at eight bytes at once decides as utf8.Valid does,
+// wherever in the block the text ends and whatever stands behind it.
+func TestValidText(t *testing.T) {
+	for _, piece := range []string{"\xff", "\x80", "é", "水", "\xe6\xb0"} {
+		for length := range 20 {
+			for at := range length + 1 {
+				text := strings.Repeat("a", at) + piece + strings.Repeat("a", length-at)
+				for _, behind := range []string{"", "a", "\xff", "aaaaaaaaaaaa", "\xff\xff\xff\xff\xff\xff\xff\xff"} {
+					b := []byte("\xff" + text + behind)
+					if got, want := validText(b, 1, 1+len(text)), utf8.ValidString(text); got != want {
+						t.Fatalf("%q before %q: %v, want %v", text, behind, got, want)
+					}
+				}
+			}
+		}
 	}
 }
 

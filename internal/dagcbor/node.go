@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"strings"
 )
 
 // Kind is the kind of an item.
@@ -194,8 +193,8 @@ func (n Node) Raw() []byte {
 	return n.raw[:len(n.raw):len(n.raw)]
 }
 
-// Value returns a copy of the item as a tree that Encode turns into the same
-// bytes. It panics on the zero Node.
+// Value returns the item as a tree that Encode turns into the same bytes; it
+// shares nothing with the block. It panics on the zero Node.
 func (n Node) Value() Value {
 	switch n.Kind() {
 	case KindInt:
@@ -203,7 +202,7 @@ func (n Node) Value() Value {
 	case KindBytes:
 		return append(Bytes{}, n.Bytes()...)
 	case KindText:
-		return Text(strings.Clone(n.Text()))
+		return Text(n.Text())
 	case KindBool:
 		return Bool(n.Bool())
 	case KindLink:
@@ -217,7 +216,7 @@ func (n Node) Value() Value {
 	case KindMap:
 		m := make(Map, 0, n.Len())
 		for key, value := range n.Entries() {
-			m = append(m, Entry{Key: strings.Clone(key), Value: value.Value()})
+			m = append(m, Entry{Key: key, Value: value.Value()})
 		}
 		return m
 	default:

@@ -136,6 +136,23 @@ func TestTextOutlivesTheBlock(t *testing.T) {
 	}
 }
 
+func TestValueOutlivesTheBlock(t *testing.T) {
+	b, err := Encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := bytes.Clone(b)
+	v := n.Value()
+	clear(b)
+	if again, err := Encode(v); err != nil || !bytes.Equal(again, before) {
+		t.Errorf("the value changed with the block: %x, %v", again, err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	n, err := Parse([]byte{0x18, 0x01})
 	if report.CodeOf(err) != report.CodeCBORNotShortest || n.Kind() != 0 {
