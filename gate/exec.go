@@ -1,0 +1,111 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/obstat/obstat/preview"
+	"github.com/obstat/obstat/receipt"
+)
+
+// Exec runs one program, without a shell (spec/preview.md#exec).
+//
+// The program is the file that is named, pinned by its bytes, and executed by
+// its open descriptor where the system can; scripts are refused, since their
+// first line would name a program that nobody pinned. The child gets Env and
+// nothing else. What the program goes on to read, load or start is its own.
+type Exec struct {
+	Root    string   // directory that the engine was let into: absolute, clean
+	Dir     string   // working directory: absolute, clean, Root or below it
+	Program string   // file to execute: absolute, clean
+	Argv    []string // [0] is the name that the program sees
+	Env     []string // NAME=value: the whole environment of the child
+	Stdin   []byte   // nil or empty: nothing to read
+}
+
+// Freeze opens and hashes the program and copies the rest.
+func (e *Exec) Freeze() (Frozen, error) {
+	p, err := openProgram(e.Program)
+	if err != nil {
+		return nil, err
+	}
+	return &frozenExec{
+		root: e.Root,
+		process: process{
+			program: p, argv: slices.Clone(e.Argv), env: slices.Clone(e.Env), dir: e.Dir, stdin: slices.Clone(e.Stdin),
+		},
+	}, nil
+}
+
+type frozenExec struct {
+	root    string
+	process process
+}
+
+func (f *frozenExec) Intent() preview.Intent {
+	p := &f.process
+	return preview.Exec{
+		Root: f.root, Dir: p.dir, Program: p.program.file.Name(), File: p.program.sum,
+		Argv: p.argv, Env: p.env, Stdin: preview.ContentOf(p.stdin),
+	}
+}
+
+func (f *frozenExec) Close() error { return f.process.program.close() }
+
+func (f *frozenExec) Fire(ctx context.Context) Result {
+	if err := inside(f.root, f.process.dir); err != nil {
+		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}
+	}
+	end, started, err := f.process.run(ctx)
+	if !started {
+		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}
+	}
+	r := Result{Process: &Process{
+		Exit: end.exit, Stdout: end.stdout.kept, Stderr: end.stderr.kept, Dropped: end.stdout.dropped + end.stderr.dropped,
+	}}
+	if err != nil {
+		// Nobody knows what a command did before it failed.
+		r.Err = &FailedError{codeOfEnd(ctx, end.exit, err), receipt.RestoredUnknown, err}
+	}
+	return r
+}
+
+func codeOfEnd(ctx context.Context, exit int, err error) receipt.Code {
+	var status *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return codeTimedOut
+	case ctx.Err() != nil:
+		return codeInterrupted
+	case errors.As(err, &status) && exit < 0:
+		return codeSignalled
+	case errors.As(err, &status):
+		return codeExitStatus
+	}
+	return codeIOError
+}
+
+// inside refuses a working directory that a symbolic link leads out of root.
+// (Whoever may write in root can still move it between here and the start;
+// only a sandbox keeps a program inside.)
+func inside(root, dir string) error {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	st, err := r.Stat(rel)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is not a directory", dir)
+	}
+	return err
+}
