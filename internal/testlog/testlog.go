@@ -1,144 +1,309 @@
-// Package testlog is a real log in this process, for tests: the engine and the
-// HTTP server on a loopback port, with keys that are the same in every run.
-// It is never lying: what it answers is what a log answers.
+// Package testlog is a log in memory for tests: deterministic keys, a registry
+// that lives in it, bundles, trust files, and the static site that a mirror
+// would hold. It keeps every leaf and signs whatever it is asked to, lies
+// included, so that tests can ask what a verifier makes of them.
 package testlog
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"net"
-	"os"
-	"path/filepath"
+	"fmt"
+	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
-	"github.com/obstat/obstat/internal/durable"
-	"github.com/obstat/obstat/internal/durable/faultfs"
-	"github.com/obstat/obstat/internal/server"
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/receipt/receipttest"
 	"github.com/obstat/obstat/trust"
 )
 
-// Origin is the log's name.
-const Origin = "test.example/log"
+// Origin is the name of the log, one of those that the examples of receipttest
+// write to.
+const Origin = "example.com/log"
 
-// The principals that the genesis registry lists, each with the key that Key
-// makes of the name.
-const (
-	Engine    = "engine"
-	Engine2   = "engine-2"
-	Approver  = "approver"
-	Registrar = "registrar"
-)
+// Time is when witnesses cosign, in Unix seconds: 2026-01-01.
+const Time = 1767225600
 
-// Log is a log that answers at URL.
-type Log struct {
-	URL         string
-	Server      *server.Server
-	FS          durable.FS
-	Policy      *trust.Policy
-	Engines     *trust.Engines
-	PolicyFile  []byte // what Policy was parsed from
-	EnginesFile []byte // what Engines was parsed from
-
-	t    testing.TB
-	stop func() error // nil while stopped
-}
-
-// Key returns the private key of a name, always the same one. The key that
-// signs checkpoints is Key(Origin).
-func Key(name string) ed25519.PrivateKey {
-	seed := sha256.Sum256([]byte("obstat test key\x00" + name))
+// Key returns the private key that belongs to a label.
+func Key(label string) ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte("obstat test key " + label))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// New makes a log in memory and serves it until the test ends.
-func New(t testing.TB) *Log {
-	t.Helper()
-	return On(t, faultfs.New())
+// Public returns the public half of Key(label).
+func Public(label string) ed25519.PublicKey { return Key(label).Public().(ed25519.PublicKey) }
+
+// ID returns the KeyID of Key(label).
+func ID(label string) dsse.KeyID { return dsse.IDOf(Public(label)) }
+
+// Add returns the addition of Key(label) under its own label as name.
+func Add(label string, role trust.Role) trust.Addition {
+	return trust.Addition{Key: trust.PublicKey(Public(label)), Name: label, Role: role}
 }
 
-// On makes a log in fs, an empty directory, and serves it until the test ends.
-func On(t testing.TB, fs durable.FS) *Log {
+// Log is a log in memory. Its leaf 0 is the genesis: registrars "registrar-1"
+// and "registrar-2" with a threshold of 2, the engine "engine", the approver
+// "approver".
+type Log struct {
+	t        testing.TB
+	Registry *trust.Registry
+	Genesis  dagcbor.CID
+	Leaves   [][]byte
+
+	chain []entry // registry leaves
+	nodes map[merkle.NodeID]merkle.Hash
+	tree  merkle.Range
+}
+
+type entry struct {
+	index uint64
+	env   *dsse.Envelope
+}
+
+// New returns a log that holds its genesis and what extra adds to it.
+func New(t testing.TB, extra ...trust.Addition) *Log {
 	t.Helper()
-	addition := func(name string, role trust.Role) trust.Addition {
-		return trust.Addition{Key: trust.PublicKey(Key(name).Public().(ed25519.PublicKey)), Name: name, Role: role}
-	}
-	files, err := server.Create(fs, server.Founding{
-		Origin:        Origin,
-		LogKey:        Key(Origin),
-		RegistrarName: Registrar,
-		RegistrarKey:  Key(Registrar),
-		Keys: []trust.Addition{
-			addition(Engine, trust.Engine), addition(Engine2, trust.Engine), addition(Approver, trust.Approver),
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &Log{FS: fs, PolicyFile: files.Policy, EnginesFile: files.Engines, t: t}
-	if l.Policy, err = trust.ParsePolicy(files.Policy); err != nil {
-		t.Fatal(err)
-	}
-	if l.Engines, err = trust.ParseEngines(files.Engines); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if l.stop != nil {
-			l.Stop()
-		}
-	})
-	l.Start()
+	l := &Log{t: t, nodes: map[merkle.NodeID]merkle.Hash{}}
+	add := append([]trust.Addition{
+		Add("registrar-1", trust.Registrar), Add("registrar-2", trust.Registrar),
+		Add("engine", trust.Engine), Add("approver", trust.Approver),
+	}, extra...)
+	s, err := trust.NewGenesis(Origin, 2, add, nil)
+	l.must(err)
+	env, err := trust.SignStatement(s, Key("registrar-1"), Key("registrar-2"))
+	l.must(err)
+	l.Genesis = dagcbor.Sum(env.Payload)
+	l.Registry, err = trust.Genesis(env, l.Append(env), trust.Pin{Origin: Origin, Genesis: l.Genesis})
+	l.must(err)
+	l.chain = append(l.chain, entry{0, env})
 	return l
 }
 
-// Start opens the log, which must be stopped, and serves it at a new URL.
-func (l *Log) Start() {
+func (l *Log) must(err error) {
 	l.t.Helper()
-	signer, err := checkpoint.NewSigner(Origin, checkpoint.TypeEd25519, Key(Origin))
 	if err != nil {
 		l.t.Fatal(err)
-	}
-	l.Server, err = server.Open(server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.URL = "http://" + ln.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- l.Server.Serve(ctx, ln) }()
-	l.stop = func() error {
-		cancel()
-		return <-served
 	}
 }
 
-// Stop answers what was accepted and closes the log. Start may follow.
-func (l *Log) Stop() {
+// Size returns how many leaves there are.
+func (l *Log) Size() uint64 { return l.tree.Size() }
+
+// Append adds an envelope, whatever it holds, and returns its index.
+func (l *Log) Append(env *dsse.Envelope) uint64 {
 	l.t.Helper()
-	err := l.stop()
-	l.stop = nil
-	if err != nil {
-		l.t.Errorf("serving: %v", err)
-	}
-	if err := l.Server.Close(); err != nil {
-		l.t.Errorf("closing the log: %v", err)
-	}
+	leaf, err := env.Leaf()
+	l.must(err)
+	return l.AppendLeaf(leaf)
 }
 
-// TrustFiles writes the two trust files into a directory of the test.
-func (l *Log) TrustFiles() (policy, engines string) {
+// AppendLeaf adds any bytes as a leaf.
+func (l *Log) AppendLeaf(leaf []byte) uint64 {
+	l.Leaves = append(l.Leaves, leaf)
+	l.tree.Append(merkle.LeafHash(leaf), func(id merkle.NodeID, h merkle.Hash) { l.nodes[id] = h })
+	return l.tree.Size() - 1
+}
+
+// Change appends the next registry statement, signed by both registrars.
+func (l *Log) Change(c trust.Change) uint64 {
 	l.t.Helper()
-	dir := l.t.TempDir()
-	policy, engines = filepath.Join(dir, "log.policy"), filepath.Join(dir, "trust")
-	for file, b := range map[string][]byte{policy: l.PolicyFile, engines: l.EnginesFile} {
-		if err := os.WriteFile(file, b, 0o644); err != nil {
-			l.t.Fatal(err)
+	s, err := l.Registry.Next(c)
+	l.must(err)
+	env, err := trust.SignStatement(s, Key("registrar-1"), Key("registrar-2"))
+	l.must(err)
+	i := l.Append(env)
+	l.Registry, err = l.Registry.Apply(env, i)
+	l.must(err)
+	l.chain = append(l.chain, entry{i, env})
+	return i
+}
+
+// Sign returns the envelope of a statement by the key of a label; the call's
+// By is set to that key.
+func (l *Log) Sign(d *receipt.Decoded, label string) *dsse.Envelope {
+	l.t.Helper()
+	s := d.Statement
+	s.Call.By = receipt.KeyID(ID(label))
+	payload, err := s.Encode()
+	l.must(err)
+	env, err := dsse.Sign(dsse.ReceiptType, payload, Key(label))
+	l.must(err)
+	return env
+}
+
+// Examples appends every example of receipttest, decisions by "approver" and
+// all else by "engine", and returns their indexes by name. Their links are
+// those of the examples and so lead nowhere.
+func (l *Log) Examples() map[string]uint64 {
+	l.t.Helper()
+	at := map[string]uint64{}
+	for _, e := range receipttest.Examples() {
+		at[e.Name] = l.Append(l.Sign(e.Decoded, l.signerOf(e.Decoded)))
+	}
+	return at
+}
+
+func (l *Log) signerOf(d *receipt.Decoded) string {
+	if receipt.RoleFor(d.Frame().Kind) == trust.Approver {
+		return "approver"
+	}
+	return "engine"
+}
+
+func (l *Log) read(id merkle.NodeID) (merkle.Hash, error) {
+	h, ok := l.nodes[id]
+	if !ok {
+		return h, fmt.Errorf("no node %+v", id)
+	}
+	return h, nil
+}
+
+// Root returns the root of the tree of size.
+func (l *Log) Root(size uint64) merkle.Hash {
+	l.t.Helper()
+	root, err := merkle.Root(size, l.read)
+	l.must(err)
+	return root
+}
+
+// Checkpoint returns the signed checkpoint of size, cosigned by the witnesses
+// of these labels.
+func (l *Log) Checkpoint(size uint64, witnesses ...string) []byte {
+	l.t.Helper()
+	return l.SignHead(checkpoint.Checkpoint{Origin: Origin, Size: size, Root: l.Root(size)}, witnesses...)
+}
+
+// SignHead signs any tree head with the log's key, true or not.
+func (l *Log) SignHead(c checkpoint.Checkpoint, witnesses ...string) []byte {
+	l.t.Helper()
+	body := c.Body()
+	s, err := checkpoint.NewSigner(Origin, checkpoint.TypeEd25519, Key("log"))
+	l.must(err)
+	note, err := s.SignBody(body, 0)
+	l.must(err)
+	n, err := checkpoint.ParseNote(note)
+	l.must(err)
+	for _, w := range witnesses {
+		ws, err := checkpoint.NewSigner(w, checkpoint.TypeCosignature, Key(w))
+		l.must(err)
+		line, err := ws.Sign(body, Time)
+		l.must(err)
+		n.Sigs = append(n.Sigs, line)
+	}
+	return n.Bytes()
+}
+
+// Proof returns the inclusion proof of index in the tree of size.
+func (l *Log) Proof(index, size uint64) []merkle.Hash {
+	l.t.Helper()
+	p, err := merkle.InclusionProof(index, size, l.read)
+	l.must(err)
+	return p
+}
+
+// Chain returns the registry leaves below size, proven in the tree of size.
+func (l *Log) Chain(size uint64) []bundle.RegistryLeaf {
+	l.t.Helper()
+	var out []bundle.RegistryLeaf
+	for _, e := range l.chain {
+		if e.index < size {
+			out = append(out, bundle.RegistryLeaf{Envelope: e.env.JSON(), Index: e.index, Proof: l.Proof(e.index, size)})
 		}
 	}
-	return policy, engines
+	return out
+}
+
+// Bundle returns the bundle of a leaf in the tree of size, with the registry
+// chain, cosigned by the witnesses of these labels.
+func (l *Log) Bundle(index, size uint64, witnesses ...string) *bundle.Bundle {
+	l.t.Helper()
+	env, err := dsse.ParseLeaf(l.Leaves[index])
+	l.must(err)
+	b := &bundle.Bundle{
+		Envelope: env.JSON(),
+		Proof:    &checkpoint.Proof{Index: index, Hashes: l.Proof(index, size), Checkpoint: l.Checkpoint(size, witnesses...)},
+		Registry: l.Chain(size),
+	}
+	if len(witnesses) > 0 {
+		b.Level = bundle.Witnessed
+	}
+	return b
+}
+
+// VKey returns the verifier key of the log (label "log") or of a witness.
+func VKey(label string) string {
+	name, typ := label, byte(checkpoint.TypeCosignature)
+	if label == "log" {
+		name, typ = Origin, checkpoint.TypeEd25519
+	}
+	k, err := checkpoint.NewVKey(name, typ, Public(label))
+	if err != nil {
+		panic(err)
+	}
+	return k.String()
+}
+
+// PolicyFile returns a tlog-policy file that knows the log and witnesses of
+// these labels; rule is all, any or a number, or "none" to ask for nothing.
+func PolicyFile(rule string, witnesses ...string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "log %s\n", VKey("log"))
+	for _, w := range witnesses {
+		fmt.Fprintf(&b, "witness %s %s\n", w, VKey(w))
+	}
+	if rule == "none" {
+		b.WriteString("quorum none\n")
+		return []byte(b.String())
+	}
+	fmt.Fprintf(&b, "group witnesses %s %s\nquorum witnesses\n", rule, strings.Join(witnesses, " "))
+	return []byte(b.String())
+}
+
+// Policy is PolicyFile, parsed.
+func (l *Log) Policy(rule string, witnesses ...string) *trust.Policy {
+	l.t.Helper()
+	p, err := trust.ParsePolicy(PolicyFile(rule, witnesses...))
+	l.must(err)
+	return p
+}
+
+// Engines returns the trust in registry mode that pins this log's genesis.
+func (l *Log) Engines() *trust.Engines {
+	return &trust.Engines{Origin: Origin, Genesis: l.Genesis}
+}
+
+// PlainEngines returns the trust in plain keys mode that lists engine and
+// approver.
+func (l *Log) PlainEngines() *trust.Engines {
+	key := func(label string, role trust.Role) trust.PlainKey {
+		return trust.PlainKey{Principal: label, Role: role, Public: Public(label), ID: ID(label)}
+	}
+	return &trust.Engines{Origin: Origin, Keys: []trust.PlainKey{key("engine", trust.Engine), key("approver", trust.Approver)}}
+}
+
+// Site returns the tlog-tiles site of the tree of size: the checkpoint, and
+// tiles and entry bundles at the widths of that tree.
+func (l *Log) Site(size uint64, witnesses ...string) fstest.MapFS {
+	l.t.Helper()
+	site := fstest.MapFS{"checkpoint": {Data: l.Checkpoint(size, witnesses...)}}
+	for t := range merkle.NewTiles(0, size) {
+		data, err := merkle.AppendTile(nil, t, l.read)
+		l.must(err)
+		site[t.Path()] = &fstest.MapFile{Data: data}
+		if t.Level > 0 {
+			continue
+		}
+		var b []byte
+		for i := range t.Width {
+			b, err = merkle.AppendEntry(b, l.Leaves[t.Index*merkle.TileWidth+uint64(i)])
+			l.must(err)
+		}
+		site[merkle.EntriesPath(t.Index, t.Width)] = &fstest.MapFile{Data: b}
+	}
+	return site
 }
