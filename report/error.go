@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error is bad input, named: every parser and check of this module that
 // refuses something returns one, so that the code a server answers, a report
@@ -28,18 +31,12 @@ func (e *Error) Error() string {
 	return s
 }
 
-// CodeOf returns the code of the first *Error in err's chain, or CodeInternal
+// CodeOf returns the code of the first *Error in err's tree, or CodeInternal
 // where there is none.
 func CodeOf(err error) Code {
-	for err != nil {
-		if e, ok := err.(*Error); ok {
-			return e.Code
-		}
-		u, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			break
-		}
-		err = u.Unwrap()
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
 	}
 	return CodeInternal
 }
