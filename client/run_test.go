@@ -1,0 +1,429 @@
+package client
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/server/servertest"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/report"
+)
+
+func keyID(key ed25519.PrivateKey) receipt.KeyID {
+	return receipt.KeyID(dsse.IDOf(key.Public().(ed25519.PublicKey)))
+}
+
+func runConfig(dir, name string) RunConfig {
+	return RunConfig{Dir: dir, Name: receipt.Name(name), Key: servertest.Key(servertest.Engine), Now: time.Now}
+}
+
+func create(t *testing.T, c *Client, dir, name string) *Run {
+	t.Helper()
+	r, err := Create(c, runConfig(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func fault(code string) Entry {
+	return Entry{Receipt: receipt.Fault{Stage: receipt.StageEvaluate, Code: receipt.Code(code), Posture: receipt.FailClosed{}}}
+}
+
+func open(version string) Entry { return Entry{Receipt: runOpen(version)} }
+
+func TestRunChains(t *testing.T) {
+	l := servertest.New(t)
+	r := create(t, dial(t, l, nil), filepath.Join(t.TempDir(), "run"), "chain")
+	var prev *Recorded
+	for i, e := range []Entry{open("1"), fault("RULE-FAILED"), fault("INTERNAL")} {
+		rec, err := r.Record(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := rec.Statement.Statement.Call
+		if c.Seq != uint64(i) || c.Run != "chain" || c.By != keyID(servertest.Key(servertest.Engine)) {
+			t.Errorf("call %d: %+v", i, c)
+		}
+		if prev != nil && (c.Prev != prev.Statement.CID || c.Seen.Size != prev.Index+1 || rec.Index <= prev.Index) {
+			t.Errorf("call %d does not follow the one before it: %+v, index %d", i, c, rec.Index)
+		}
+		prev = rec
+	}
+	rec, err := r.CloseRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tally, ok := rec.Statement.Statement.Receipt.(receipt.RunClose); !ok || tally.Faults != 2 || tally.Statements() != 4 {
+		t.Errorf("run-close says %+v", rec.Statement.Statement.Receipt)
+	}
+	if _, err := r.Record(t.Context(), fault("INTERNAL")); err == nil {
+		t.Error("something was said after the run-close")
+	}
+}
+
+func TestRunKeepsBeforeItSends(t *testing.T) {
+	l := servertest.New(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	b := &between{before: func(int64) (*http.Response, error) {
+		if _, err := os.Stat(filepath.Join(dir, "000000.leaf")); err != nil {
+			return nil, fmt.Errorf("sent before it was kept: %w", err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "secret")); err != nil {
+			return nil, fmt.Errorf("sent before the secret was kept: %w", err)
+		}
+		return nil, nil
+	}}
+	r := create(t, dial(t, l, b), dir, "keep")
+	rec, err := r.Record(t.Context(), open("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "000000.receipt.json"))
+	if err != nil || string(kept) != string(rec.JSON) {
+		t.Errorf("the answer is not kept as it came: %v", err)
+	}
+	if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("the run's directory is %v, %v", st.Mode(), err)
+	}
+}
+
+// lost lets requests through and loses the answers while on is true.
+func lost(on *bool) *between {
+	return &between{after: func(_ int64, body []byte) []byte {
+		if *on {
+			return nil
+		}
+		return body
+	}}
+}
+
+func TestRunSaysTheSameAgain(t *testing.T) {
+	l := servertest.New(t)
+	losing := false
+	c := dial(t, l, lost(&losing))
+	dir := filepath.Join(t.TempDir(), "run")
+	r := create(t, c, dir, "again")
+	if _, err := r.Record(t.Context(), open("1")); err != nil {
+		t.Fatal(err)
+	}
+	losing = true
+	if _, err := r.Record(t.Context(), fault("RULE-FAILED")); err == nil {
+		t.Fatal("an answer that never came was believed")
+	}
+	size := l.Server.Head().Size
+
+	// In this process: an equal receipt is the same statement.
+	losing = false
+	rec, err := r.Record(t.Context(), fault("RULE-FAILED"))
+	if err != nil || rec.Index != 2 || l.Server.Head().Size != size {
+		t.Fatalf("again: %+v, %v; the log has %d leaves, had %d", rec, err, l.Server.Head().Size, size)
+	}
+	if rec, err = r.Record(t.Context(), fault("RULE-FAILED")); err != nil || rec.Index != 3 {
+		t.Fatalf("once more, after it was answered, is another statement: %+v, %v", rec, err)
+	}
+
+	// After a crash: what was stored is sent as it is, before anything else.
+	losing = true
+	if _, err := r.Record(t.Context(), fault("INTERNAL")); err == nil {
+		t.Fatal("an answer that never came was believed")
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	losing = false
+	r, err = Open(c, runConfig(dir, "again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if rec, err = r.Record(t.Context(), fault("LOG-UNAVAILABLE")); err != nil || rec.Index != 5 || rec.Statement.Statement.Call.Seq != 4 {
+		t.Fatalf("after a crash: %+v, %v", rec, err)
+	}
+	rec, err = r.CloseRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tally := rec.Statement.Statement.Receipt.(receipt.RunClose); tally.Faults != 4 {
+		t.Errorf("the tally did not survive: %+v", tally)
+	}
+	for seq := range 6 {
+		if _, err := os.Stat(filepath.Join(dir, answerName(uint64(seq)))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRunSpeaksInOnePlaceOnly(t *testing.T) {
+	l := servertest.New(t)
+	c := dial(t, l, nil)
+	dir := filepath.Join(t.TempDir(), "run")
+	r := create(t, c, dir, "one")
+	var locked *durable.LockedError
+	if _, err := Open(c, runConfig(dir, "one")); !errors.As(err, &locked) {
+		t.Errorf("a second speaker: %v, want a LockedError", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Record(t.Context(), open("1")); err == nil {
+		t.Error("a closed run speaks")
+	}
+	if _, err := Create(c, runConfig(dir, "one")); report.CodeOf(err) != report.CodeRunExists {
+		t.Errorf("a run in the place of another: %v", err)
+	}
+	if _, err := Open(c, runConfig(t.TempDir(), "one")); err == nil {
+		t.Error("a run was opened that is not there")
+	}
+}
+
+func TestRunTakesTurns(t *testing.T) {
+	l := servertest.New(t)
+	r := create(t, dial(t, l, nil), filepath.Join(t.TempDir(), "run"), "turns")
+	if _, err := r.Record(t.Context(), open("1")); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	seqs := make([]uint64, 16)
+	for i := range seqs {
+		wg.Go(func() {
+			rec, err := r.Record(t.Context(), fault("RULE-FAILED"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if rec.Index != rec.Statement.Statement.Call.Seq+1 {
+				t.Errorf("seq %d stands at %d", rec.Statement.Statement.Call.Seq, rec.Index)
+			}
+			seqs[i] = rec.Statement.Statement.Call.Seq
+		})
+	}
+	wg.Wait()
+	seen := map[uint64]bool{}
+	for _, s := range seqs {
+		seen[s] = true
+	}
+	if len(seen) != len(seqs) {
+		t.Errorf("places %v", seqs)
+	}
+}
+
+// A statement that the log refuses stays the next thing to be said.
+func TestRunStopsAtARefusal(t *testing.T) {
+	l := servertest.New(t)
+	refusing := true
+	b := &between{before: func(int64) (*http.Response, error) {
+		if refusing {
+			return answer(403, nil, `{"code":"KEY-ENDED"}`), nil
+		}
+		return nil, nil
+	}}
+	r := create(t, dial(t, l, b), filepath.Join(t.TempDir(), "run"), "refused")
+	for range 2 {
+		if _, err := r.Record(t.Context(), open("1")); report.CodeOf(err) != report.CodeKeyEnded {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Flush(t.Context()); err == nil {
+		t.Error("flushed nothing into a log that refuses")
+	}
+	refusing = false
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := r.Record(t.Context(), fault("INTERNAL")); err != nil || rec.Statement.Statement.Call.Seq != 1 {
+		t.Errorf("%v, %v", rec, err)
+	}
+}
+
+func TestOpenRefusesADamagedDirectory(t *testing.T) {
+	l := servertest.New(t)
+	c := dial(t, l, nil)
+	fill := func(t *testing.T) string {
+		dir := filepath.Join(t.TempDir(), "run")
+		r := create(t, c, dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir))))
+		for _, e := range []Entry{open("1"), fault("INTERNAL"), fault("RULE-FAILED")} {
+			if _, err := r.Record(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for name, harm := range map[string]func(dir string) error{
+		"a hole": func(dir string) error { return os.Remove(filepath.Join(dir, "000001.leaf")) },
+		"the last renamed": func(dir string) error {
+			return os.Rename(filepath.Join(dir, "000002.leaf"), filepath.Join(dir, "000007.leaf"))
+		},
+		"one twice": func(dir string) error {
+			b, err := os.ReadFile(filepath.Join(dir, "000001.leaf"))
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, "000002.leaf"), b, 0o600)
+		},
+		"a bit": func(dir string) error {
+			b, err := os.ReadFile(filepath.Join(dir, "000001.leaf"))
+			if err != nil {
+				return err
+			}
+			b[len(b)/2] ^= 1
+			return os.WriteFile(filepath.Join(dir, "000001.leaf"), b, 0o600)
+		},
+		"no secret":           func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) },
+		"half a secret":       func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 32) },
+		"an answer gone amid": func(dir string) error { return os.Remove(filepath.Join(dir, "000001.receipt.json")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := fill(t)
+			if err := harm(dir); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Open(c, runConfig(dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir)))))
+			if err == nil {
+				r.Close()
+				t.Fatal("it was opened")
+			}
+			t.Log(err)
+		})
+	}
+	t.Run("half an answer to the last", func(t *testing.T) {
+		dir := fill(t)
+		if err := os.Truncate(filepath.Join(dir, "000002.receipt.json"), 100); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(c, runConfig(dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir)))))
+		if err != nil {
+			t.Fatal(err) // an unsynced answer is asked for again
+		}
+		defer r.Close()
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "000002.receipt.json")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A secret is in no text that a run or its errors make.
+func TestRunDoesNotTellItsSecret(t *testing.T) {
+	l := servertest.New(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	r := create(t, dial(t, l, nil), dir, "secret")
+	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
+	if err != nil || len(secret) != 64 {
+		t.Fatal(err)
+	}
+	if s := fmt.Sprintf("%v %+v %#v", r.Secret(), r.Secret(), r.Secret()); strings.Contains(s, string(secret)) {
+		t.Error("it prints")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret"), append(secret[:63], 'x'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dial(t, l, nil), runConfig(dir, "secret")); err == nil || strings.Contains(err.Error(), string(secret[:8])) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whatever is lost on the way, and however often the engine starts again, what
+// was said stands in the log once each, in order, unbroken.
+func TestRunUnderLossProperty(t *testing.T) {
+	l := servertest.New(t)
+	n := 0
+	base := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		dir, name := filepath.Join(base, fmt.Sprint(n)), fmt.Sprintf("loss-%d", n)
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "lose answer", "lose request", "restart"}), 1, 8).Draw(rt, "steps")
+		loseRequest, loseAnswer := false, false
+		b := &between{
+			before: func(int64) (*http.Response, error) {
+				if loseRequest {
+					return nil, io.ErrUnexpectedEOF
+				}
+				return nil, nil
+			},
+			after: func(_ int64, body []byte) []byte {
+				if loseAnswer {
+					return body[:len(body)/2]
+				}
+				return body
+			},
+		}
+		c := dial(t, l, b)
+		first := l.Server.Head().Size
+		r, err := Create(c, runConfig(dir, name))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer func() { r.Close() }()
+		said := uint64(0)
+		say := func() error {
+			e := fault("INTERNAL")
+			if said == 0 {
+				e = open("1")
+			}
+			_, err := r.Record(t.Context(), e)
+			if err == nil {
+				said++
+			}
+			return err
+		}
+		for _, s := range steps {
+			loseRequest, loseAnswer = s == "lose request", s == "lose answer"
+			if s == "restart" {
+				if err := r.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				if r, err = Open(c, runConfig(dir, name)); err != nil {
+					rt.Fatal(err)
+				}
+				continue
+			}
+			if err := say(); (err == nil) != (s == "say") {
+				rt.Fatalf("%s: %v", s, err)
+			}
+		}
+		loseRequest, loseAnswer = false, false
+		if said == 0 {
+			if err := say(); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		rec, err := r.CloseRun(t.Context())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		// "lose" steps repeat the statement that is on its way, so exactly what
+		// was acknowledged is there, one statement that a restart set free at
+		// most once, and the run-close.
+		call := rec.Statement.Statement.Call
+		tally := rec.Statement.Statement.Receipt.(receipt.RunClose)
+		if got := l.Server.Head().Size - first; got != call.Seq+1 || tally.Statements() != call.Seq+1 {
+			rt.Fatalf("%d leaves for %d places, tally of %d", got, call.Seq+1, tally.Statements())
+		}
+		if call.Seq < said || call.Seq > said+1 {
+			rt.Fatalf("%d places for %d acknowledged", call.Seq, said)
+		}
+	})
+}
