@@ -102,8 +102,8 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// table prints one line a check, and under it what a check that did not hold
-// expected and got.
+// table prints one line a check, and under it what it expected and got where
+// there is something to say.
 func (r *Report) table(line func(string)) {
 	wide, code := 0, 0
 	for _, c := range r.Checks {
@@ -120,10 +120,10 @@ func (r *Report) table(line func(string)) {
 		}
 		line(strings.TrimRight(s, " "))
 		indent := strings.Repeat(" ", wide+4)
-		if c.Answer != Verified && c.Expected != "" {
+		if c.Expected != "" {
 			line(indent + "expected " + c.Expected)
 		}
-		if c.Answer != Verified && c.Actual != "" {
+		if c.Actual != "" {
 			line(indent + "got      " + c.Actual)
 		}
 		if c.Note != "" {
