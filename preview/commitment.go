@@ -97,19 +97,32 @@ type Item struct {
 // fails with PREVIEW-DISCLOSURE where there is no such place, or the field does
 // not hold such a value.
 func NewDisclosure(salt Salt, field Field, name string, value Value) (Disclosure, error) {
-	if err := checkPlace(field, name); err != nil {
+	item := Item{field, name, value}
+	if err := item.check(); err != nil {
 		return Disclosure{}, err
 	}
-	if _, content, _ := field.rule(); content != value.content {
-		return Disclosure{}, bad(report.CodePreviewDisclosure, "value", "a value that the field "+string(field)+" holds", kind(value.json()))
+	return commit(blake3.NewDeriveKey(commitmentContext), salt, item)
+}
+
+func (i Item) check() error {
+	if err := checkPlace(i.Field, i.Name); err != nil {
+		return err
 	}
-	m, err := dagcbor.Encode(dagcbor.List{dagcbor.Bytes(salt[:]), dagcbor.Text(field), dagcbor.Text(name), value.cbor()})
+	if _, content, _ := i.Field.rule(); content != i.Value.content {
+		return bad(report.CodePreviewDisclosure, "value", "a value that the field "+string(i.Field)+" holds", kind(i.Value.json()))
+	}
+	return nil
+}
+
+// commit commits to a checked item with h, a hasher of the commitment context.
+func commit(h *blake3.Hasher, salt Salt, item Item) (Disclosure, error) {
+	m, err := dagcbor.Encode(dagcbor.List{
+		dagcbor.Bytes(salt[:]), dagcbor.Text(item.Field), dagcbor.Text(item.Name), item.Value.cbor(),
+	})
 	if err != nil {
 		return Disclosure{}, err
 	}
-	d := Disclosure{salt: salt, item: Item{field, name, value}}
-	blake3.DeriveKey(commitmentContext, m, d.opens[:])
-	return d, nil
+	return Disclosure{salt, item, sumOf(h, "", m)}, nil
 }
 
 // Commitment returns what the disclosure opens.

@@ -59,14 +59,11 @@ func multihash(b []byte) bool {
 	return len(b) == 34 && (b[0] == 0x1e || b[0] == 0x12) && b[1] == 0x20
 }
 
-// object returns ctx; without its blind where blind is nil.
-func (c *Context) object(blind *[32]byte) jcs.Object {
+// object returns ctx without its blind.
+func (c *Context) object() jcs.Object {
 	o := make(jcs.Object, 0, 8)
 	if c.Approval != "" {
 		o = append(o, jcs.Member{Name: memberApproval, Value: jcs.String(c.Approval)})
-	}
-	if blind != nil {
-		o = append(o, jcs.Member{Name: memberBlind, Value: jcs.String(hex.EncodeToString(blind[:]))})
 	}
 	for _, p := range c.pins() {
 		if *p.pin != (Pin{}) {

@@ -79,17 +79,21 @@ func (r Rho) Open(secret RunSecret) (Opened, error) {
 	if r.p.Intent == nil {
 		return o, bad(report.CodePreviewSchema, "ρ", "a sealed preview", "none")
 	}
-	blind, err := r.p.blind(secret)
+	own, err := blindOf(r.p.object(), secret)
 	if err != nil {
 		return o, err
 	}
-	if blind != r.blind {
+	if own != r.blind {
 		return o, bad(report.CodePreviewSecret, "ctx.blind", "the secret of the run that sealed this preview", "another")
+	}
+	opener, err := secret.opener(r.digest)
+	if err != nil {
+		return o, err
 	}
 	items := r.Items()
 	all := make([]Disclosure, len(items))
 	for i, item := range items {
-		if all[i], err = secret.Disclose(r.digest, item.Field, item.Name, item.Value); err != nil {
+		if all[i], err = opener.disclose(item); err != nil {
 			return o, err
 		}
 	}

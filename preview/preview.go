@@ -156,8 +156,10 @@ const (
 	memberSlots   = "slots"
 )
 
-// object returns ρ of a normal preview; without ctx.blind where blind is nil.
-func (p Preview) object(blind *[32]byte) jcs.Object {
+const memberCtx = "ctx"
+
+// object returns ρ of a normal preview without ctx.blind.
+func (p Preview) object() jcs.Object {
 	task, attempt := jcs.Value(jcs.Null{}), jcs.Value(jcs.Null{})
 	if p.Task != "" {
 		task = jcs.String(p.Task)
@@ -171,7 +173,7 @@ func (p Preview) object(blind *[32]byte) jcs.Object {
 	}
 	return jcs.Object{
 		{Name: "attempt", Value: attempt},
-		{Name: "ctx", Value: p.Context.object(blind)},
+		{Name: memberCtx, Value: p.Context.object()},
 		{Name: "inputs", Value: inputs},
 		{Name: "intent", Value: p.intent()},
 		{Name: "task_id", Value: task},

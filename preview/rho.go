@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bytes"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
@@ -32,26 +33,37 @@ func (p Preview) Seal(secret RunSecret) (Rho, error) {
 	if err != nil {
 		return Rho{}, err
 	}
-	blind, err := n.blind(secret)
+	o := n.object()
+	blind, err := blindOf(o, secret)
 	if err != nil {
 		return Rho{}, err
 	}
-	return n.seal(blind)
+	return n.seal(o, blind)
 }
 
-// blind returns the blind of a normal preview.
-func (p Preview) blind(secret RunSecret) ([32]byte, error) {
-	open, err := jcs.Append(make([]byte, 0, 1024), p.object(nil))
+// blindOf returns the blind of ρ, given without one.
+func blindOf(o jcs.Object, secret RunSecret) ([32]byte, error) {
+	h, err := secret.hasher()
 	if err != nil {
 		return [32]byte{}, err
 	}
-	return secret.mac(blindTag, open)
+	open, err := jcs.Append(make([]byte, 0, 1024), o)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sumOf(h, blindTag, open), nil
 }
 
-// seal gives a normal preview its blind.
-func (p Preview) seal(blind [32]byte) (Rho, error) {
+// seal gives a normal preview, whose ρ without a blind is o, its blind. It
+// takes o over.
+func (p Preview) seal(o jcs.Object, blind [32]byte) (Rho, error) {
+	for i := range o {
+		if o[i].Name == memberCtx {
+			o[i].Value = append(o[i].Value.(jcs.Object), jcs.Member{Name: memberBlind, Value: jcs.String(hex.EncodeToString(blind[:]))})
+		}
+	}
 	tagged := append(make([]byte, 0, 1024), digestTag...)
-	tagged, err := jcs.Append(tagged, p.object(&blind))
+	tagged, err := jcs.Append(tagged, o)
 	if err != nil {
 		return Rho{}, err
 	}
@@ -87,7 +99,7 @@ func ParseRho(doc []byte) (Rho, error) {
 	if p, err = p.normal(); err != nil {
 		return Rho{}, err
 	}
-	rho, err := p.seal(blind)
+	rho, err := p.seal(p.object(), blind)
 	if err != nil {
 		return Rho{}, err
 	}
@@ -120,7 +132,7 @@ func readRho(v jcs.Value) (p Preview, blind [32]byte, err error) {
 	if err != nil {
 		return p, blind, err
 	}
-	ctx, err := m.take("ctx")
+	ctx, err := m.take(memberCtx)
 	if err != nil {
 		return p, blind, err
 	}
