@@ -45,6 +45,8 @@ type FS interface {
 	// Create makes a new file to append to and read from; fs.ErrExist where
 	// there is one. Its name is durable after SyncDir of its directory.
 	Create(name string) (File, error)
+	// Append opens an existing file to append behind its present end.
+	Append(name string) (File, error)
 	// Open opens a file for reading only.
 	Open(name string) (Reader, error)
 	// ReadDir lists a directory, sorted by name.

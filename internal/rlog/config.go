@@ -1,12 +1,15 @@
 package rlog
 
 import (
+	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/merkle"
 )
 
 // Defaults of Config. Bytes are bytes of leaves.
@@ -49,4 +52,49 @@ type Config struct {
 
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand
 	Logger *slog.Logger // nil means silence
+}
+
+// complete returns cfg with its defaults filled in, or LOG-CONFIG.
+func (cfg Config) complete() (*Config, error) {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&cfg.QueueItems, DefaultQueueItems)
+	def(&cfg.QueueBytes, DefaultQueueBytes)
+	def(&cfg.GroupItems, DefaultGroupItems)
+	def(&cfg.GroupBytes, DefaultGroupBytes)
+	if cfg.SegmentBytes == 0 {
+		cfg.SegmentBytes = DefaultSegmentBytes
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case len(cfg.Origin) == 0 || len(cfg.Origin) > 255:
+		return nil, configError("Origin", "1 to 255 bytes", fmt.Sprintf("%d", len(cfg.Origin)))
+	case cfg.FS == nil || cfg.Signer == nil || cfg.Statement == nil:
+		return nil, configError("Config", "FS, Signer and Statement", "one of them nil")
+	case cfg.Signer.Key.Type != checkpoint.TypeEd25519 || cfg.Signer.Key.Name != cfg.Origin:
+		return nil, configError("Signer", "an Ed25519 log key named as the origin", cfg.Signer.Key.String())
+	case cfg.QueueItems < 1 || cfg.QueueBytes < merkle.MaxEntry || cfg.GroupItems < 1 || cfg.GroupBytes < merkle.MaxEntry:
+		return nil, configError("limits", fmt.Sprintf("at least 1 item and %d bytes", merkle.MaxEntry), "less")
+	case cfg.GroupItems > maxRecord/8 || cfg.GroupBytes > maxRecord/2:
+		return nil, configError("GroupItems, GroupBytes", fmt.Sprintf("at most %d items and %d bytes", maxRecord/8, maxRecord/2), "more")
+	case cfg.SegmentBytes < 1 || cfg.SegmentBytes > 1<<31:
+		return nil, configError("SegmentBytes", "1 to 2^31", fmt.Sprintf("%d", cfg.SegmentBytes))
+	}
+	return &cfg, nil
+}
+
+// forCreate is complete where nothing is read and so no statement named.
+func (cfg Config) forCreate() (*Config, error) {
+	if cfg.Statement == nil {
+		cfg.Statement = func([]byte) (dagcbor.CID, error) { return dagcbor.CID{}, nil }
+	}
+	return cfg.complete()
 }

@@ -1,0 +1,278 @@
+package rlog
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/report"
+)
+
+// Item is one leaf to sequence. The engine does not look into it.
+type Item struct {
+	Leaf            []byte      // canonical spelling, 1..65,535 bytes; not changed after Submit
+	Statement       dagcbor.CID // the idempotency key, = Config.Statement(Leaf)
+	RegistryVersion uint64      // the registry version the caller checked it under
+	Registry        bool        // the leaf is a registry statement: version RegistryVersion+1 begins behind it
+}
+
+// Result is the promise that answers a Submit.
+type Result struct {
+	Index  uint64
+	Leaf   []byte // the stored leaf: for a repeat not the one handed in
+	Repeat bool   // the statement stood in the log before this item
+	Head   Head   // a signed checkpoint that covers Index
+	Proof  []merkle.Hash
+}
+
+// Head is a signed checkpoint of this log and what it says.
+type Head struct {
+	Size uint64
+	Root merkle.Hash
+	Note []byte // the signed note; shared, not to be changed
+}
+
+// Log is an open log. Its methods may be called from many goroutines.
+type Log struct {
+	cfg        *Config // never changed
+	lock       durable.Lock
+	tree       *tree
+	leaves     *leaves
+	statements *statements
+	queue      *queue
+
+	head atomic.Pointer[Head] // written by the sequencer, when it is durable
+
+	stopped chan struct{} // closed with failure set
+	ended   chan struct{} // closed when the sequencer has ended
+
+	mu      sync.Mutex
+	failure error // guarded by mu; the reason of the fail-stop
+	closing bool  // guarded by mu
+
+	once     sync.Once
+	closeErr error // written in once
+
+	groups    atomic.Uint64
+	repeats   atomic.Uint64
+	added     atomic.Uint64
+	syncNanos atomic.Int64
+}
+
+func checkLeaf(leaf []byte) error {
+	if len(leaf) == 0 || len(leaf) > merkle.MaxEntry {
+		return &report.Error{Code: report.CodeLeafSize, Where: "leaf", Expected: "1 to 65535 bytes",
+			Actual: strconv.Itoa(len(leaf))}
+	}
+	return nil
+}
+
+// Submit waits until the item is durable and in the tree. An item over the
+// bounds is BUSY and leaves nothing behind; after a failed write LOG-STOPPED;
+// after Close LOG-CLOSED; of wrong length LEAF-SIZE; an error of Config.Recheck
+// is returned as it is. If ctx ends first, ctx.Err() comes back and the item
+// may be in the log or not: submitting it again tells.
+func (l *Log) Submit(ctx context.Context, it Item) (Result, error) {
+	if err := checkLeaf(it.Leaf); err != nil {
+		return Result{}, err
+	}
+	if index, ok := l.statements.lookup(it.Statement); ok {
+		return l.repeat(index, *l.head.Load())
+	}
+	if err := l.Err(); err != nil {
+		return Result{}, err
+	}
+	w := &waiter{item: it, hash: merkle.LeafHash(it.Leaf), done: make(chan struct{})}
+	if err := l.queue.put(w); err != nil {
+		return Result{}, err
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		w.claim() // spares the sequencer an item that nobody waits for
+		return Result{}, ctx.Err()
+	}
+	switch {
+	case w.err != nil:
+		return Result{}, w.err
+	case w.repeat:
+		return l.repeat(w.index, *w.head)
+	}
+	l.added.Add(1)
+	proof, err := merkle.InclusionProof(w.index, w.head.Size, l.tree.node)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Index: w.index, Leaf: it.Leaf, Head: *w.head, Proof: proof}, nil
+}
+
+func (l *Log) repeat(index uint64, head Head) (Result, error) {
+	l.repeats.Add(1)
+	r, err := l.prove(index, head)
+	r.Repeat = true
+	return r, err
+}
+
+// Lookup returns the index of a durable statement.
+func (l *Log) Lookup(statement dagcbor.CID) (index uint64, ok bool, err error) {
+	index, ok = l.statements.lookup(statement)
+	return index, ok, nil
+}
+
+// Prove returns the stored leaf at index with a proof against the current head.
+func (l *Log) Prove(index uint64) (Result, error) { return l.prove(index, *l.head.Load()) }
+
+func (l *Log) prove(index uint64, head Head) (Result, error) {
+	if index >= head.Size {
+		return Result{}, beyond("leaf", index, head.Size)
+	}
+	leaf, err := l.leaf(index)
+	if err != nil {
+		return Result{}, err
+	}
+	proof, err := merkle.InclusionProof(index, head.Size, l.tree.node)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Index: index, Leaf: leaf, Head: head, Proof: proof}, nil
+}
+
+// Leaf returns the stored leaf at index; BEYOND-SIZE where there is none.
+func (l *Log) Leaf(index uint64) ([]byte, error) {
+	if size := l.Size(); index >= size {
+		return nil, beyond("leaf", index, size)
+	}
+	return l.leaf(index)
+}
+
+func (l *Log) leaf(index uint64) ([]byte, error) {
+	hash, err := l.tree.node(merkle.NodeID{Index: index})
+	if err != nil {
+		return nil, err
+	}
+	return l.leaves.leaf(index, hash)
+}
+
+// Head is the newest durable signed checkpoint, Size its size.
+func (l *Log) Head() Head   { return *l.head.Load() }
+func (l *Log) Size() uint64 { return l.head.Load().Size }
+
+// InclusionProof and ConsistencyProof answer for any sizes up to Size;
+// BEYOND-SIZE for others.
+func (l *Log) InclusionProof(index, size uint64) ([]merkle.Hash, error) {
+	if have := l.Size(); size > have {
+		return nil, beyond("size", size, have)
+	}
+	if index >= size {
+		return nil, beyond("leaf", index, size)
+	}
+	return merkle.InclusionProof(index, size, l.tree.node)
+}
+
+func (l *Log) ConsistencyProof(size1, size2 uint64) ([]merkle.Hash, error) {
+	if have := l.Size(); size2 > have {
+		return nil, beyond("size", size2, have)
+	}
+	return merkle.ConsistencyProof(size1, size2, l.tree.node)
+}
+
+// Tile returns the bytes of a hash tile, of any width that the current tree
+// has (a partial one is a prefix); BEYOND-SIZE for any other.
+func (l *Log) Tile(t merkle.Tile) ([]byte, error) {
+	if size := l.Size(); !t.In(size) {
+		return nil, beyond("tile "+t.Path(), t.Index, size)
+	}
+	return merkle.AppendTile(make([]byte, 0, t.Width*merkle.HashSize), t, l.tree.node)
+}
+
+// Entries returns the bytes of an entry bundle, of any width that the current
+// tree has; BEYOND-SIZE for any other.
+func (l *Log) Entries(index uint64, width int) ([]byte, error) {
+	if size := l.Size(); !(merkle.Tile{Index: index, Width: width}).In(size) {
+		return nil, beyond("entry bundle", index, size)
+	}
+	return l.leaves.entries(nil, index*merkle.TileWidth, width)
+}
+
+// Err is nil while the log accepts submissions; then the reason why not, for
+// ever: LOG-STOPPED with the failed operation, or LOG-CLOSED. Readers go on
+// until Close. Stopped is closed when Err turns non-nil.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure == nil && l.closing {
+		return errClosed()
+	}
+	return l.failure
+}
+
+func (l *Log) Stopped() <-chan struct{} { return l.stopped }
+
+// failed is the reason of a fail-stop only.
+func (l *Log) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failure
+}
+
+// fail ends the writer for ever.
+func (l *Log) fail(err error) {
+	l.mu.Lock()
+	first := l.failure == nil
+	if first {
+		l.failure = err
+		if !l.closing {
+			close(l.stopped)
+		}
+	}
+	l.mu.Unlock()
+	if first {
+		l.cfg.Logger.Error("the log stopped: nothing more is accepted", "reason", err.Error())
+	}
+}
+
+// Stats is a reading for metrics. Counters start at 0 with Open.
+type Stats struct {
+	Size               uint64
+	Groups             uint64 // group records written
+	Leaves             uint64 // leaves submitted and answered
+	Repeats            uint64 // submissions answered with a leaf that stood already
+	Busy               uint64 // submissions refused over the bounds
+	QueueItems         int
+	QueueBytes         int
+	SyncSeconds        float64 // spent in write and fdatasync of group records
+	RollbackProtection string  // "none" or the anchors that were asked
+}
+
+func (l *Log) Stats() Stats {
+	s := Stats{Size: l.Size(), Groups: l.groups.Load(), Leaves: l.added.Load(), Repeats: l.repeats.Load(),
+		SyncSeconds: float64(l.syncNanos.Load()) / 1e9, RollbackProtection: "none"}
+	s.QueueItems, s.QueueBytes, s.Busy = l.queue.stats()
+	return s
+}
+
+// Close stops accepting, answers everything that was accepted, releases the
+// lock, and returns the reason of a fail-stop, if there was one. A second Close
+// waits for the first.
+func (l *Log) Close() error {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.closing = true
+		if l.failure == nil {
+			close(l.stopped)
+		}
+		l.mu.Unlock()
+		l.queue.close()
+		<-l.ended
+		l.leaves.close()
+		l.closeErr = l.lock.Close()
+	})
+	if err := l.failed(); err != nil {
+		return err
+	}
+	return l.closeErr
+}

@@ -1,0 +1,140 @@
+package rlog
+
+import (
+	"time"
+
+	"github.com/obstat/obstat/internal/dagcbor"
+)
+
+type statementKey = dagcbor.CID
+
+// sequencer is the one goroutine that gives leaves their places, signs and
+// writes. All its fields are its own.
+type sequencer struct {
+	log    *Log
+	writer writer
+
+	version uint64                   // the registry version after the last registry leaf it sequenced; 0 before
+	seen    map[statementKey]*waiter // statements of the group at work
+	batch   []*waiter
+	group   []*waiter // of batch: new leaves, in order
+	twins   []*waiter // of batch: the same statement as one of group
+	cids    []dagcbor.CID
+}
+
+// run works until the queue is closed and empty. Everything taken is answered.
+func (s *sequencer) run() {
+	defer close(s.log.ended)
+	for {
+		s.batch = s.log.queue.take(s.batch[:0], s.log.cfg.GroupItems, s.log.cfg.GroupBytes)
+		if len(s.batch) == 0 {
+			return
+		}
+		if err := s.log.failed(); err != nil {
+			for _, w := range s.batch {
+				w.answer(0, false, nil, err)
+			}
+			continue
+		}
+		s.admit()
+		if len(s.group) > 0 {
+			s.commit()
+		}
+		clear(s.batch)
+		clear(s.group)
+		clear(s.twins)
+		clear(s.seen)
+	}
+}
+
+// admit answers what needs no leaf and leaves the rest in group and twins.
+func (s *sequencer) admit() {
+	s.group, s.twins = s.group[:0], s.twins[:0]
+	head := s.log.head.Load()
+	for _, w := range s.batch {
+		if index, ok := s.log.statements.lookup(w.item.Statement); ok {
+			w.answer(index, true, head, nil)
+			continue
+		}
+		if s.seen[w.item.Statement] != nil {
+			s.twins = append(s.twins, w)
+			continue
+		}
+		if err := s.recheck(w, head.Size+uint64(len(s.group))); err != nil {
+			w.answer(0, false, nil, err)
+			continue
+		}
+		w.index = head.Size + uint64(len(s.group))
+		s.seen[w.item.Statement] = w
+		s.group = append(s.group, w)
+	}
+}
+
+// recheck asks the hook where the caller's own check may be out of date.
+func (s *sequencer) recheck(w *waiter, index uint64) error {
+	if s.log.cfg.Recheck == nil || !w.item.Registry && w.item.RegistryVersion >= s.version {
+		return nil
+	}
+	if err := s.log.cfg.Recheck(w.item, index); err != nil {
+		return err
+	}
+	if w.item.Registry {
+		s.version = w.item.RegistryVersion + 1
+	}
+	return nil
+}
+
+// commit makes the group durable and answers it: sign, one write, one sync,
+// publish, release.
+func (s *sequencer) commit() {
+	head, r, at, err := s.write()
+	if err != nil {
+		s.log.fail(err)
+		for _, w := range s.group {
+			w.answer(0, false, nil, err)
+		}
+		for _, w := range s.twins {
+			w.answer(0, false, nil, err)
+		}
+		return
+	}
+	l := s.log
+	l.leaves.set(s.writer.number, at, r)
+	s.cids = s.cids[:0]
+	for _, w := range s.group {
+		s.cids = append(s.cids, w.item.Statement)
+	}
+	l.statements.add(r.first, s.cids)
+	l.head.Store(head)
+	l.groups.Add(1)
+	for _, w := range s.group {
+		w.answer(w.index, false, head, nil)
+	}
+	for _, w := range s.twins {
+		w.answer(s.seen[w.item.Statement].index, true, head, nil)
+	}
+}
+
+// write signs and writes the group. After an error it must not be called again.
+func (s *sequencer) write() (*Head, *record, int64, error) {
+	l := s.log
+	r := &record{leaves: make([][]byte, 0, len(s.group))}
+	r.first = l.tree.edge.Size()
+	for _, w := range s.group {
+		l.tree.append(w.hash)
+		r.leaves = append(r.leaves, w.item.Leaf)
+	}
+	r.group, r.prev = s.writer.group+1, s.writer.prev
+	r.size, r.root = l.tree.edge.Size(), l.tree.edge.Root()
+	var err error
+	if r.note, err = sign(l.cfg, r.size, r.root); err != nil {
+		return nil, nil, 0, stopped("sign", "checkpoint", err)
+	}
+	begin := time.Now()
+	at, op, err := s.writer.append(r)
+	if err != nil {
+		return nil, nil, 0, stopped(op, segmentName(s.writer.number), err)
+	}
+	l.syncNanos.Add(int64(time.Since(begin)))
+	return &Head{Size: r.size, Root: r.root, Note: r.note}, r, at, nil
+}

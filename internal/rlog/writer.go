@@ -1,0 +1,110 @@
+package rlog
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/obstat/obstat/internal/durable"
+)
+
+// writer appends group records to segments. Owner: the sequencer, after Open.
+type writer struct {
+	fs     durable.FS
+	origin string
+	rand   io.Reader
+
+	number uint64 // of the current segment
+	file   durable.File
+	keyed  *blake3.Hasher
+	off    int64 // where the next record will stand
+	group  uint64
+	prev   sum
+	buf    []byte
+}
+
+// start makes the segment number, beginning with r, which becomes the last
+// record written. The segment has its final name only with r in it, synced, and
+// the name is synced before start returns.
+func (w *writer) start(number uint64, r *record) (op, name string, err error) {
+	final := segmentName(number)
+	tmp := final + tempExt
+	h, err := newSegmentHeader(number, w.origin, w.rand)
+	if err != nil {
+		return "draw a key for", final, err
+	}
+	keyed := h.keyed()
+	b, s, err := appendRecord(h.append(nil), keyed, r)
+	if err != nil {
+		return "encode", final, err
+	}
+	f, err := w.fs.Create(tmp)
+	if err != nil {
+		return "create", tmp, err
+	}
+	if err := f.Append(b); err != nil {
+		f.Close()
+		return "write", tmp, err
+	}
+	if err := f.SyncData(); err != nil {
+		f.Close()
+		return "sync", tmp, err
+	}
+	if err := w.fs.Rename(tmp, final); err != nil {
+		f.Close()
+		return "rename", final, err
+	}
+	if err := w.fs.SyncDir(segmentsDir); err != nil {
+		f.Close()
+		return "sync directory", segmentsDir, err
+	}
+	if w.file != nil {
+		_ = w.file.Close() // all of it is synced
+	}
+	w.number, w.file, w.keyed, w.off = number, f, keyed, int64(len(b))
+	w.group, w.prev = r.group, s
+	return "", "", nil
+}
+
+// append writes r behind the last record and syncs. It returns where r stands.
+func (w *writer) append(r *record) (at int64, op string, err error) {
+	var s sum
+	if w.buf, s, err = appendRecord(w.buf[:0], w.keyed, r); err != nil {
+		return 0, "encode", err
+	}
+	if err := w.file.Append(w.buf); err != nil {
+		return 0, "write", err
+	}
+	if err := w.file.SyncData(); err != nil {
+		return 0, "sync", err
+	}
+	at = w.off
+	w.off += int64(len(w.buf))
+	w.group, w.prev = r.group, s
+	if cap(w.buf) > 1<<20 {
+		w.buf = nil // one large group does not hold its memory for ever
+	}
+	return at, "", nil
+}
+
+// removeTemp removes what an earlier start did not finish.
+func removeTemp(f durable.FS) error {
+	entries, err := f.ReadDir(segmentsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return ioError("list", segmentsDir, err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), tempExt) {
+			if err := f.Remove(segmentsDir + "/" + e.Name()); err != nil {
+				return ioError("remove", segmentsDir+"/"+e.Name(), err)
+			}
+		}
+	}
+	return nil
+}
