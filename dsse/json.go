@@ -1,6 +1,7 @@
 package dsse
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -42,15 +43,14 @@ func ParseJSON(b []byte) (*Loose, error) {
 	if err := checkPayloadSize(len(payload)); err != nil {
 		return nil, err
 	}
-	l := &Loose{Type: raw.payloadType, Payload: payload, Sigs: make([][64]byte, len(raw.sigs))}
+	l := &Loose{Type: string(raw.payloadType), Payload: payload, Sigs: make([][64]byte, len(raw.sigs))}
 	for i, text := range raw.sigs {
 		sig, e := decodeBase64(text, "/sig")
 		if e == nil && len(sig) != len(l.Sigs[i]) {
 			e = refuse(report.CodeDSSESigSize, "/sig", "the 64 bytes of an Ed25519 signature", fmt.Sprintf("%d bytes", len(sig)))
 		}
 		if e != nil {
-			e.Where = fmt.Sprintf("/signatures/%d%s", i, e.Where)
-			return nil, e
+			return nil, inSignature(i, e)
 		}
 		copy(l.Sigs[i][:], sig)
 	}
@@ -58,10 +58,11 @@ func ParseJSON(b []byte) (*Loose, error) {
 }
 
 // rawEnvelope is what the JSON says, with base64 as it stands. It knows nothing
-// of algorithms.
+// of algorithms, and aliases the JSON.
 type rawEnvelope struct {
-	payload, payloadType string
-	sigs                 []string
+	payload, payloadType []byte // nil where there is none
+	sigs                 [][]byte
+	hasSigs              bool
 }
 
 func parseJSON(b []byte) (*rawEnvelope, *report.Error) {
@@ -69,19 +70,19 @@ func parseJSON(b []byte) (*rawEnvelope, *report.Error) {
 		return nil, refuse(report.CodeDSSEUTF8, "", "valid UTF-8", "bytes that are not")
 	}
 	r := &jsonReader{b: b}
+	if r.peek() != '{' {
+		return nil, r.syntax("an object")
+	}
 	raw := new(rawEnvelope)
-	var hasPayload, hasType, hasSigs bool
-	e := r.object("", []string{"payload", "payloadType", "signatures"}, func(name string) (e *report.Error) {
-		switch name {
-		case "payload":
-			hasPayload = true
+	e := r.object("", []string{"payload", "payloadType", "signatures"}, func(i int) (e *report.Error) {
+		switch i {
+		case 0:
 			raw.payload, e = r.text("/payload")
-		case "payloadType":
-			hasType = true
+		case 1:
 			raw.payloadType, e = r.text("/payloadType")
-		case "signatures":
-			hasSigs = true
-			e = r.signatures(raw)
+		case 2:
+			raw.hasSigs = true
+			e = r.array("/signatures", func(i int) *report.Error { return r.signature(raw, i) })
 		}
 		return e
 	})
@@ -89,49 +90,56 @@ func parseJSON(b []byte) (*rawEnvelope, *report.Error) {
 		return nil, e
 	}
 	if r.space(); r.pos < len(b) {
-		return nil, refuse(report.CodeDSSETrailing, r.where(), "the end of the input", fmt.Sprintf("%d more bytes", len(b)-r.pos))
+		return nil, refuse(report.CodeDSSETrailing, byteAt(r.pos), "the end of the input", fmt.Sprintf("%d more bytes", len(b)-r.pos))
 	}
 	switch {
-	case !hasPayload:
-		return nil, missing("", "payload")
-	case !hasType:
-		return nil, missing("", "payloadType")
-	case !hasSigs:
-		return nil, missing("", "signatures")
+	case raw.payload == nil:
+		return nil, missing("payload")
+	case raw.payloadType == nil:
+		return nil, missing("payloadType")
+	case !raw.hasSigs:
+		return nil, missing("signatures")
 	case len(raw.sigs) == 0:
 		return nil, refuse(report.CodeDSSESigCount, "/signatures", fmt.Sprintf("1 to %d signatures", MaxSignatures), "none")
 	}
 	return raw, nil
 }
 
-// signatures reads the array of signature objects.
-func (r *jsonReader) signatures(raw *rawEnvelope) *report.Error {
-	return r.array("/signatures", func(i int) *report.Error {
-		where := fmt.Sprintf("/signatures/%d", i)
-		if i == MaxSignatures {
-			return refuse(report.CodeDSSESigCount, "/signatures", fmt.Sprintf("1 to %d signatures", MaxSignatures), "more")
-		}
-		has := false
-		e := r.object(where, []string{"keyid", "sig"}, func(name string) (e *report.Error) {
-			if name == "keyid" { // must be a text, and says nothing
-				_, e = r.text(where + "/keyid")
-				return e
-			}
-			has = true
-			var sig string
-			sig, e = r.text(where + "/sig")
-			raw.sigs = append(raw.sigs, sig)
-			return e
-		})
-		if e == nil && !has {
-			e = missing(where, "sig")
+// signature reads one signature object.
+func (r *jsonReader) signature(raw *rawEnvelope, i int) *report.Error {
+	if i == MaxSignatures {
+		return refuse(report.CodeDSSESigCount, "/signatures", fmt.Sprintf("1 to %d signatures", MaxSignatures), "more")
+	}
+	var sig []byte
+	e := r.object("", []string{"keyid", "sig"}, func(i int) (e *report.Error) {
+		switch i {
+		case 0: // must be a text, and says nothing
+			_, e = r.text("/keyid")
+		case 1:
+			sig, e = r.text("/sig")
 		}
 		return e
 	})
+	if e == nil && sig == nil {
+		e = missing("sig")
+	}
+	if e != nil {
+		return inSignature(i, e)
+	}
+	raw.sigs = append(raw.sigs, sig)
+	return nil
 }
 
-func missing(where, name string) *report.Error {
-	return refuse(report.CodeDSSEMissing, where, "the member "+name, "none")
+// inSignature puts the signature's place before a path; a byte offset stays.
+func inSignature(i int, e *report.Error) *report.Error {
+	if !strings.HasPrefix(e.Where, "byte ") {
+		e.Where = fmt.Sprintf("/signatures/%d%s", i, e.Where)
+	}
+	return e
+}
+
+func missing(name string) *report.Error {
+	return refuse(report.CodeDSSEMissing, "", "the member "+name, "none")
 }
 
 func refuse(code report.Code, where, expected, actual string) *report.Error {
@@ -141,23 +149,24 @@ func refuse(code report.Code, where, expected, actual string) *report.Error {
 // decodeBase64 reads one of the four spellings that RFC 4648 gives a byte
 // string: standard or URL-safe, padded or not. encoding/base64 alone would skip
 // line breaks and let spare bits be anything.
-func decodeBase64(s, where string) ([]byte, *report.Error) {
-	digits := strings.TrimRight(s, "=")
+func decodeBase64(s []byte, where string) ([]byte, *report.Error) {
+	digits := bytes.TrimRight(s, "=")
 	if pad := len(s) - len(digits); pad > 0 && (pad > 2 || len(s)%4 != 0) {
 		return nil, refuse(report.CodeDSSEBase64, where, "full padding or none", fmt.Sprintf("%d = at the end of %d characters", pad, len(s)))
 	}
+	has := func(c byte) bool { return bytes.IndexByte(digits, c) >= 0 }
+	if has('\n') || has('\r') {
+		return nil, refuse(report.CodeDSSEBase64, where, "no line breaks", "one")
+	}
 	enc := base64.RawStdEncoding
-	if strings.ContainsAny(digits, "-_") {
+	if has('-') || has('_') {
 		enc = base64.RawURLEncoding
 	}
-	if i := strings.IndexAny(digits, "\r\n"); i >= 0 {
-		return nil, refuse(report.CodeDSSEBase64, where, "no line breaks", fmt.Sprintf("one at character %d", i))
-	}
-	b, err := enc.DecodeString(digits)
-	if err != nil {
+	b := make([]byte, enc.DecodedLen(len(digits)))
+	if _, err := enc.Decode(b, digits); err != nil {
 		return nil, refuse(report.CodeDSSEBase64, where, "base64 in one alphabet, standard or URL-safe", err.Error())
 	}
-	if tail := len(digits) % 4; tail > 0 && enc.EncodeToString(b[len(b)-(tail-1):]) != digits[len(digits)-tail:] {
+	if tail := len(digits) % 4; tail > 0 && enc.EncodeToString(b[len(b)-(tail-1):]) != string(digits[len(digits)-tail:]) {
 		return nil, refuse(report.CodeDSSEBase64, where, "spare bits that are zero", "others in the last character")
 	}
 	return b, nil

@@ -23,7 +23,7 @@ type jsonReader struct {
 	depth int
 }
 
-func (r *jsonReader) where() string { return fmt.Sprintf("byte %d", r.pos) }
+func byteAt(pos int) string { return fmt.Sprintf("byte %d", pos) }
 
 // space skips white space.
 func (r *jsonReader) space() {
@@ -50,7 +50,7 @@ func (r *jsonReader) syntax(expected string) *report.Error {
 	if r.pos < len(r.b) {
 		actual = fmt.Sprintf("byte 0x%02x", r.b[r.pos])
 	}
-	return refuse(report.CodeDSSESyntax, r.where(), expected, actual)
+	return refuse(report.CodeDSSESyntax, byteAt(r.pos), expected, actual)
 }
 
 func (r *jsonReader) take(c byte) *report.Error {
@@ -63,15 +63,15 @@ func (r *jsonReader) take(c byte) *report.Error {
 
 func (r *jsonReader) enter() *report.Error {
 	if r.depth++; r.depth > maxJSONDepth {
-		return refuse(report.CodeDSSESyntax, r.where(), fmt.Sprintf("at most %d levels of objects and arrays", maxJSONDepth), "one more")
+		return refuse(report.CodeDSSESyntax, byteAt(r.pos), fmt.Sprintf("at most %d levels of objects and arrays", maxJSONDepth), "one more")
 	}
 	return nil
 }
 
 // object reads an object. member is called with the reader before the value of
-// each name in known; other members are skipped. No name may stand twice, and
-// none may differ from a known one in case alone.
-func (r *jsonReader) object(where string, known []string, member func(name string) *report.Error) *report.Error {
+// known[i]; other members are skipped. No name may stand twice, and none may
+// differ from a known one in case alone.
+func (r *jsonReader) object(where string, known []string, member func(i int) *report.Error) *report.Error {
 	if r.peek() != '{' {
 		return r.mistyped(where, "an object")
 	}
@@ -79,7 +79,8 @@ func (r *jsonReader) object(where string, known []string, member func(name strin
 	if e := r.enter(); e != nil {
 		return e
 	}
-	var seen []string
+	var few [8][]byte
+	seen := few[:0]
 	for first := true; ; first = false {
 		if r.peek() == '}' && first {
 			break
@@ -89,8 +90,8 @@ func (r *jsonReader) object(where string, known []string, member func(name strin
 			return e
 		}
 		seen = append(seen, name)
-		if slices.Contains(known, name) {
-			e = member(name)
+		if i := slices.Index(known, string(name)); i >= 0 {
+			e = member(i)
 		} else {
 			e = r.skip()
 		}
@@ -116,25 +117,27 @@ func (r *jsonReader) object(where string, known []string, member func(name strin
 const maxMembers = 64
 
 // name reads a member's name and the colon behind it.
-func (r *jsonReader) name(known, seen []string) (string, *report.Error) {
+func (r *jsonReader) name(known []string, seen [][]byte) ([]byte, *report.Error) {
 	if r.peek() != '"' {
-		return "", r.syntax("a member's name")
+		return nil, r.syntax("a member's name")
 	}
-	at := r.where()
+	at := r.pos
 	name, e := r.str()
 	if e != nil {
-		return "", e
+		return nil, e
 	}
-	if slices.Contains(seen, name) {
-		return "", refuse(report.CodeDSSEDuplicate, at, "each member once", "the name of one before it")
+	for _, s := range seen {
+		if string(s) == string(name) {
+			return nil, refuse(report.CodeDSSEDuplicate, byteAt(at), "each member once", "the name of one before it")
+		}
 	}
 	for _, k := range known {
-		if k != name && strings.EqualFold(k, name) {
-			return "", refuse(report.CodeDSSECase, at, fmt.Sprintf("%q", k), "a case variant of it")
+		if k != string(name) && strings.EqualFold(k, string(name)) {
+			return nil, refuse(report.CodeDSSECase, byteAt(at), fmt.Sprintf("%q", k), "a case variant of it")
 		}
 	}
 	if len(seen) == maxMembers {
-		return "", refuse(report.CodeDSSESyntax, at, fmt.Sprintf("at most %d members", maxMembers), "one more")
+		return nil, refuse(report.CodeDSSESyntax, byteAt(at), fmt.Sprintf("at most %d members", maxMembers), "one more")
 	}
 	return name, r.take(':')
 }
@@ -168,9 +171,9 @@ func (r *jsonReader) array(where string, item func(i int) *report.Error) *report
 }
 
 // text reads a member that must be a string.
-func (r *jsonReader) text(where string) (string, *report.Error) {
+func (r *jsonReader) text(where string) ([]byte, *report.Error) {
 	if r.peek() != '"' {
-		return "", r.mistyped(where, "a string")
+		return nil, r.mistyped(where, "a string")
 	}
 	return r.str()
 }
@@ -193,9 +196,6 @@ func (r *jsonReader) mistyped(where, expected string) *report.Error {
 		actual = "a number"
 	default:
 		return r.syntax(expected)
-	}
-	if where == "" { // the whole text
-		return refuse(report.CodeDSSESyntax, r.where(), expected, actual)
 	}
 	return refuse(report.CodeDSSEType, where, expected, actual)
 }
@@ -293,27 +293,28 @@ func (r *jsonReader) digits() bool {
 	return r.pos > start
 }
 
-// str reads a string; the byte at pos is its opening quotation mark.
-func (r *jsonReader) str() (string, *report.Error) {
+// str reads a string; the byte at pos is its opening quotation mark. Without
+// escapes the result aliases the input.
+func (r *jsonReader) str() ([]byte, *report.Error) {
 	r.pos++
 	start := r.pos
 	var out []byte // what stands before start, once there was an escape
 	for r.pos < len(r.b) {
 		switch c := r.b[r.pos]; {
 		case c == '"':
-			text := r.b[start:r.pos]
+			text := r.b[start:r.pos:r.pos]
 			r.pos++
 			if out == nil {
-				return string(text), nil
+				return text, nil
 			}
-			return string(append(out, text...)), nil
+			return append(out, text...), nil
 		case c < 0x20:
-			return "", r.syntax("no control character in a string")
+			return nil, r.syntax("no control character in a string")
 		case c == '\\':
 			out = append(out, r.b[start:r.pos]...)
 			ch, e := r.escape()
 			if e != nil {
-				return "", e
+				return nil, e
 			}
 			out = utf8.AppendRune(out, ch)
 			start = r.pos
@@ -321,12 +322,12 @@ func (r *jsonReader) str() (string, *report.Error) {
 			r.pos++
 		}
 	}
-	return "", r.syntax("the end of a string")
+	return nil, r.syntax("the end of a string")
 }
 
 // escape reads an escape sequence, a surrogate pair as one character.
 func (r *jsonReader) escape() (rune, *report.Error) {
-	at := r.where()
+	at := r.pos
 	r.pos++
 	if r.pos == len(r.b) {
 		return 0, r.syntax("an escape sequence")
@@ -354,7 +355,7 @@ func (r *jsonReader) escape() (rune, *report.Error) {
 			return pair, nil
 		}
 	}
-	return 0, refuse(report.CodeDSSEUTF8, at, "a surrogate pair", "half of one")
+	return 0, refuse(report.CodeDSSEUTF8, byteAt(at), "a surrogate pair", "half of one")
 }
 
 func (r *jsonReader) hex4() (rune, *report.Error) {

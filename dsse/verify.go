@@ -24,7 +24,6 @@ func Verify(e *Envelope, lookup func(KeyID) (ed25519.PublicKey, bool)) (*Verifie
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	e = e.clone() // what is checked is what is kept
 	var keys [MaxSignatures]ed25519.PublicKey
 	for i, s := range e.Sigs {
 		pub, ok := lookup(s.By)
@@ -45,6 +44,7 @@ func Verify(e *Envelope, lookup func(KeyID) (ed25519.PublicKey, bool)) (*Verifie
 		}
 		keys[i] = pub
 	}
+	e = e.clone() // what is checked is what is kept
 	pae := PAE(e.Type, e.Payload)
 	for i := range e.Sigs {
 		if !holds(keys[i], pae, e.Sigs[i].Sig[:]) {
