@@ -257,19 +257,20 @@ func TestParseNoteForms(t *testing.T) {
 		t.Fatalf("%s is no other spelling of %s", spare, padded)
 	}
 	for note, ok := range map[string]bool{
-		"t\n\n" + line:                                          true,
-		"\n\n" + line:                                           true, // a text of one empty line
-		"t\n\nu\n\n" + line:                                     true,
-		"t\n\n— a.example " + padded + "\n":                     true,
-		"t\n\n— a.example " + spare + "\n":                      false,
-		"t\n\n— a.example " + padded[:7] + "\n":                 false, // no padding
-		"t\n" + line:                                            false,
-		"t\n\n" + line[:len(line)-1]:                            false,
-		"t\n\n" + line + "\n":                                   false,
-		"t\n\n" + line + "x\n":                                  false,
-		"t\n\n\n" + line:                                        true, // the text ends in an empty line
-		"t\r\n\r\n" + line:                                      false,
-		"t\n\n" + strings.TrimSuffix(line, "\n") + "\r\n":       false,
+		"t\n\n" + line: true,
+		"\n\n" + line:  true, // a text of one empty line
+		"t\n\n" + line + "— b.example " + b64 + "\n": true, // one ID, two names
+		"t\n\nu\n\n" + line:                          true,
+		"t\n\n— a.example " + padded + "\n":          true,
+		"t\n\n— a.example " + spare + "\n":           false,
+		"t\n\n— a.example " + padded[:7] + "\n":      false, // no padding
+		"t\n" + line:                 false,
+		"t\n\n" + line[:len(line)-1]: false,
+		"t\n\n" + line + "\n":        false,
+		"t\n\n" + line + "x\n":       false,
+		"t\n\n\n" + line:             true, // the text ends in an empty line
+		"t\r\n\r\n" + line:           false,
+		"t\n\n" + strings.TrimSuffix(line, "\n") + "\r\n": false,
 		"t\x00\n\n" + line:                                      false,
 		"t\t\n\n" + line:                                        false,
 		"t\x7f\n\n" + line:                                      true, // signed-note names those below 0x20

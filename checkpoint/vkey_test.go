@@ -78,6 +78,19 @@ func TestParseVKey(t *testing.T) {
 	}
 }
 
+func TestVKeyCopiesItsKey(t *testing.T) {
+	pub := bytes.Clone(testKey(1)[32:])
+	k, err := NewVKey("a.example", TypeEd25519, pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := k.String()
+	clear(pub)
+	if k.String() != was {
+		t.Error("the key changes with the caller's bytes")
+	}
+}
+
 // TestVKeyPointsAreChecked: a key that the log would not register is not a
 // verifier key either.
 func TestVKeyPointsAreChecked(t *testing.T) {

@@ -206,6 +206,41 @@ func TestEmptyTreeProvesNothing(t *testing.T) {
 	}
 }
 
+// TestVerifierCodes: each way to be wrong has its own code.
+func TestVerifierCodes(t *testing.T) {
+	tree := newTestTree(9)
+	root := naiveRoot(tree.leaves)
+	p, c := naivePath(3, tree.leaves), naiveSubproof(5, tree.leaves, true)
+	older := naiveRoot(tree.leaves[:5])
+	for _, x := range []struct {
+		name string
+		err  error
+		code report.Code
+	}{
+		{"index at size", VerifyInclusion(9, 9, tree.leaves[3], p, root), report.CodeProofRange},
+		{"empty tree", VerifyInclusion(0, 0, tree.leaves[3], nil, EmptyRoot), report.CodeProofRange},
+		{"index 2^64-1", VerifyInclusion(math.MaxUint64, math.MaxUint64, tree.leaves[3], p, root), report.CodeProofRange},
+		{"a hash more", VerifyInclusion(3, 9, tree.leaves[3], append(slices.Clone(p), Hash{}), root), report.CodeProofLength},
+		{"a hash less", VerifyInclusion(3, 9, tree.leaves[3], p[1:], root), report.CodeProofLength},
+		{"no hashes", VerifyInclusion(3, 9, tree.leaves[3], nil, root), report.CodeProofLength},
+		{"another leaf", VerifyInclusion(3, 9, tree.leaves[4], p, root), report.CodeProofInvalid},
+		{"backwards", VerifyConsistency(9, 5, root, older, c), report.CodeProofRange},
+		{"from nothing", VerifyConsistency(0, 9, EmptyRoot, root, nil), report.CodeProofEmptyTree},
+		{"from 5, a hash more", VerifyConsistency(5, 9, older, root, append(slices.Clone(c), Hash{})), report.CodeProofLength},
+		{"from 5, a hash less", VerifyConsistency(5, 9, older, root, c[1:]), report.CodeProofLength},
+		{"from 5, no hashes", VerifyConsistency(5, 9, older, root, nil), report.CodeProofLength},
+		{"from 8, no hashes", VerifyConsistency(8, 9, older, root, nil), report.CodeProofLength},
+		{"from 9 to 9 with a hash", VerifyConsistency(9, 9, root, root, c[:1]), report.CodeProofLength},
+		{"from 9 to 9 with two roots", VerifyConsistency(9, 9, root, older, nil), report.CodeProofInvalid},
+		{"another older root", VerifyConsistency(5, 9, root, root, c), report.CodeProofInvalid},
+		{"another newer root", VerifyConsistency(5, 9, older, older, c), report.CodeProofInvalid},
+	} {
+		if report.CodeOf(x.err) != x.code {
+			t.Errorf("%s: %v, want %s", x.name, x.err, x.code)
+		}
+	}
+}
+
 func TestProverRefusals(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(NodeID) (Hash, error) { return Hash{}, broken }

@@ -21,13 +21,9 @@ type NodeID struct {
 	Index uint64
 }
 
-// end is the number of leaves up to and with the subtree. It is only asked of
-// nodes inside a tree of at most MaxSize leaves, where it cannot overflow.
-func (id NodeID) end() uint64 { return (id.Index + 1) << id.Level }
-
 // Complete reports whether id is a complete subtree of a tree of size leaves.
 func (id NodeID) Complete(size uint64) bool {
-	return id.Level < 64 && id.Index < size>>id.Level
+	return id.Index < size>>id.Level // 0 from level 64 on
 }
 
 // Reader gives the hash of a complete subtree. Nothing here asks for a node
