@@ -56,6 +56,7 @@ var testOnly = []string{
 	"internal/durable/faultfs",
 	"internal/importrules",
 	"internal/readme",
+	"internal/server/servertest",
 	"internal/testlog",
 	"internal/vectors",
 	"receipt/receipttest",

@@ -8,6 +8,7 @@ import (
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/rlog"
 	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
 
@@ -39,6 +40,9 @@ func loadRegistry(l *rlog.Log, pin trust.Pin) (*registry, error) {
 				return nil, fmt.Errorf("the registry, at leaf %d: %w", n*merkle.TileWidth+uint64(i), err)
 			}
 		}
+	}
+	if g.Registry == nil {
+		return nil, &report.Error{Code: report.CodeRegistryPlace, Expected: "the genesis registry at leaf 0", Actual: "an empty log"}
 	}
 	return g, nil
 }

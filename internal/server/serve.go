@@ -9,28 +9,42 @@ import (
 	"time"
 )
 
-// How long a client may take. A connection that says nothing, or says it too
-// slowly, is closed.
-const (
-	headerTimeout   = 5 * time.Second  // for the head of a request
-	readTimeout     = 15 * time.Second // for a whole request
-	writeTimeout    = 30 * time.Second // from the head of a request to the end of its answer
-	idleTimeout     = 2 * time.Minute  // between requests
-	shutdownTimeout = 20 * time.Second // for answers that are due at shutdown
-	maxHeader       = 16 << 10         // bytes
-)
+// maxHeader is how long the head of a request may be, in bytes.
+const maxHeader = 16 << 10
+
+// limits are what clients together may hold, and how long each may take. A
+// connection that says nothing, or says it too slowly, is closed.
+type limits struct {
+	held     int64         // bytes of bodies that are in memory or on their way
+	head     time.Duration // for the head of a request
+	read     time.Duration // for a whole request
+	write    time.Duration // from the head of a request to the end of its answer
+	idle     time.Duration // between requests
+	shutdown time.Duration // for the answers that are due when the server ends
+}
+
+func defaultLimits() limits {
+	return limits{
+		held:     64 << 20,
+		head:     5 * time.Second,
+		read:     15 * time.Second,
+		write:    30 * time.Second,
+		idle:     2 * time.Minute,
+		shutdown: 20 * time.Second,
+	}
+}
 
 // Serve answers requests on ln until ctx ends, then takes no new ones and
 // answers those it has. It does not close the log. The error is that of the
-// listener, or of answers that were not taken within shutdownTimeout.
+// listener, or of answers that were not taken in time.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	hs := &http.Server{
 		Handler:                      s,
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            headerTimeout,
-		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
+		ReadHeaderTimeout:            s.limits.head,
+		ReadTimeout:                  s.limits.read,
+		WriteTimeout:                 s.limits.write,
+		IdleTimeout:                  s.limits.idle,
 		MaxHeaderBytes:               maxHeader,
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
@@ -45,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		case err := <-served:
 			return err
 		case <-ctx.Done():
-			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.shutdown)
 			defer cancel()
 			err := hs.Shutdown(within)
 			if err != nil {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/ed25519"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -60,7 +59,7 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits}
+	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits()}
 	if err := s.begin(cfg); err != nil {
 		_ = l.Close() // nothing was submitted; err says why there is no server
 		return nil, err
@@ -83,11 +82,9 @@ func (s *Server) begin(cfg Config) error {
 			Actual:   "none",
 		}
 	}
-	var foreign []ed25519.PublicKey
-	for _, k := range cfg.Policy.Keys(origin) {
-		foreign = append(foreign, k.Public)
-	}
-	s.registry, err = loadRegistry(s.log, trust.Pin{Origin: origin, Genesis: cfg.Engines.Genesis, Foreign: foreign})
+	s.registry, err = loadRegistry(s.log, trust.Pin{
+		Origin: origin, Genesis: cfg.Engines.Genesis, Foreign: cfg.Policy.Foreign(),
+	})
 	return err
 }
 

@@ -33,13 +33,6 @@ const RepeatHeader = "Obstat-Repeat"
 // dsse.MaxPayload in base64, twice over for white space and foreign members.
 const MaxBody = 128 << 10
 
-// limits bound what one server holds.
-type limits struct {
-	held int64 // bytes of bodies that are in memory or on their way
-}
-
-var defaultLimits = limits{held: 64 << 20}
-
 // submit answers POST /v1/receipts with the bundle of the one envelope in the
 // body (spec/http.md#submit).
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
@@ -68,7 +61,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 			Fix:      "submit the same envelope again later",
 		}
 	}
-	body, err := readBody(w, r)
+	body, err := s.readBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -138,7 +131,7 @@ func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
 }
 
 // readBody reads the whole body, at most MaxBody bytes.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var body []byte
 	var err error
 	if r.ContentLength >= 0 {
@@ -151,7 +144,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		w.Header().Set("Connection", "close")
 		var slow net.Error
 		if errors.As(err, &slow) && slow.Timeout() {
-			return nil, &report.Error{Code: report.CodeHTTPTimeout, Expected: fmt.Sprintf("a body within %v", readTimeout), Actual: "none, or part of one"}
+			return nil, &report.Error{Code: report.CodeHTTPTimeout, Expected: fmt.Sprintf("a body within %v", s.limits.read), Actual: "none, or part of one"}
 		}
 		return nil, &report.Error{Code: report.CodeHTTPBody, Expected: "the whole body", Actual: fmt.Sprintf("%q", err.Error())}
 	}
