@@ -65,7 +65,7 @@ func unchecked(code report.Code, expected, actual string) report.Check {
 
 // waits is a check that rests on another one.
 func waits(on string) report.Check {
-	return unchecked(report.CodeNotReached, on+" verified", "it is not")
+	return unchecked(report.CodeNotReached, on+" verified first", "")
 }
 
 // from turns an error of a parser or a kernel check into a check.

@@ -212,7 +212,7 @@ func (j *judge) disclosures() report.Check {
 		}
 		j.disclosed = append(j.disclosed, report.Fact{
 			Name:  "discloses",
-			Value: fmt.Sprintf("%s %s = %q at %s", item.Field, item.Name, item.Value.String(), strings.Join(places, ", ")),
+			Value: fmt.Sprintf("%s %s = %s at %s", item.Field, item.Name, item.Value.String(), strings.Join(places, ", ")),
 		})
 	}
 	return verified("")
