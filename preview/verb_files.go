@@ -2,7 +2,9 @@ package preview
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/obstat/obstat/internal/jcs"
 	"github.com/obstat/obstat/report"
@@ -70,21 +72,29 @@ func normalChanges(in []Change) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := make(map[string]bool, len(all))
 	for i, c := range all {
 		if err := c.check("intent.changes[" + strconv.Itoa(i) + "]"); err != nil {
 			return nil, err
 		}
-		// A directory stands before what is below it in this order, though not
-		// always right before it.
-		for at := range len(c.Path) {
-			if c.Path[at] == '/' && paths[c.Path[:at]] {
-				return nil, bad(report.CodePreviewPath, "intent.changes["+strconv.Itoa(i)+"].path", "no path below another", quote(c.Path))
-			}
-		}
-		paths[c.Path] = true
 	}
-	return all, nil
+	return all, noneBelow(all)
+}
+
+// noneBelow refuses a path that lies below another. With "/" as the least byte
+// (NUL, which no path holds) what is below a directory follows right after it.
+func noneBelow(all []Change) error {
+	keys := make([]string, len(all))
+	for i, c := range all {
+		keys[i] = strings.ReplaceAll(c.Path, "/", "\x00")
+	}
+	slices.Sort(keys)
+	for i := 1; i < len(keys); i++ {
+		if strings.HasPrefix(keys[i], keys[i-1]+"\x00") {
+			path := strings.ReplaceAll(keys[i], "\x00", "/")
+			return bad(report.CodePreviewPath, "intent.changes", "no path below another", quote(path))
+		}
+	}
+	return nil
 }
 
 func (c Change) check(where string) error {

@@ -69,8 +69,9 @@ const (
 // Evaluated wraps what an evaluator returned. A non-nil err wins over v: its
 // codes are those of the [Fault] in its chain, or [FaultFailed] where there is
 // none (the text of an error is for the evaluator's own log; it would make the
-// result depend on who failed how). The zero Verdict without an error is
-// nothing evaluated.
+// result depend on who failed how). The zero Verdict without an error says
+// nothing: it is what an evaluator returns that is not concerned, and by itself
+// it admits nothing.
 func Evaluated(v Verdict, err error) Evaluation {
 	if err != nil {
 		var f Fault
