@@ -73,7 +73,7 @@ func TestNotesAgree(t *testing.T) {
 		n := Note{Text: anyBody().Draw(t, "body").Body()}
 		for _, s := range signers {
 			if rapid.Bool().Draw(t, "signs") {
-				line, err := s.Sign(n.Text, rapid.Uint64Range(0, 1<<63-1).Draw(t, "time"))
+				line, err := s.Sign(n.Text, rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64Range(0, 1<<63-1)).Draw(t, "time"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -81,6 +81,7 @@ func TestNotesAgree(t *testing.T) {
 			}
 		}
 		b := n.Bytes()
+		checkSignersOpen(t, b, n.Sigs, signers)
 		switch rapid.IntRange(0, 5).Draw(t, "change") {
 		case 0, 1: // as it is
 		case 2: // a byte
@@ -110,6 +111,18 @@ func TestNotesAgree(t *testing.T) {
 		}
 		agree(t, b, keys, known)
 	})
+}
+
+// checkSignersOpen: before anything is changed, every line verifies.
+func checkSignersOpen(t *rapid.T, b []byte, lines []NoteSignature, signers []*Signer) {
+	var keys []VKey
+	for _, s := range signers {
+		keys = append(keys, s.Key)
+	}
+	o, err := Open(b, keys)
+	if len(lines) > 0 && (err != nil || len(o.Verified) != len(lines)) {
+		t.Fatalf("%q: %v", b, err)
+	}
 }
 
 func agree(t *rapid.T, b []byte, keys []VKey, known []note.Verifier) {
