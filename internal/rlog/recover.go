@@ -80,9 +80,9 @@ func (r *replay) segment(number uint64, isLast bool) error {
 		return err
 	}
 	r.leaves.open(number, s.file)
-	until := ^uint64(0)
+	until, from := ^uint64(0), number
 	if !isLast {
-		if until, err = r.firstGroup(number); err != nil {
+		if until, from, err = r.firstGroup(number); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,16 @@ func (r *replay) segment(number uint64, isLast bool) error {
 		}
 		first = false
 	}
+	if next := r.after(number); r.last.groupOrZero()+1 < until && len(next) > 0 && next[0] != from {
+		return damaged(segmentName(next[0]), segmentHeaderSize, "a whole record, as every segment begins with", "none")
+	}
 	return r.end(s, first, isLast, until)
+}
+
+// after returns the segments behind number.
+func (r *replay) after(number uint64) []uint64 {
+	i, _ := slices.BinarySearch(r.numbers, number+1)
+	return r.numbers[i:]
 }
 
 // end judges the place where no further record stands in a segment.
@@ -138,18 +147,17 @@ func lost(where string, from, to uint64) error {
 		Actual: "none", Fix: "put the missing segment back; without it this log cannot go on"}
 }
 
-// firstGroup returns the group that the segments behind number begin with. A
-// segment in between that does not begin with a whole record is passed over: it
-// may be superseded in turn, and if not, its own replay says so.
-func (r *replay) firstGroup(number uint64) (uint64, error) {
-	i, _ := slices.BinarySearch(r.numbers, number)
-	for _, n := range r.numbers[i+1:] {
+// firstGroup returns the group that the segments behind number begin with, and
+// which of them does. A segment in between that does not begin with a whole
+// record is passed over, since it may be superseded in turn.
+func (r *replay) firstGroup(number uint64) (group, from uint64, err error) {
+	for _, n := range r.after(number) {
 		group, ok, err := r.peekGroup(n)
 		if ok || err != nil {
-			return group, err
+			return group, n, err
 		}
 	}
-	return 0, damaged(segmentName(r.numbers[len(r.numbers)-1]), segmentHeaderSize,
+	return 0, 0, damaged(segmentName(r.numbers[len(r.numbers)-1]), segmentHeaderSize,
 		"a whole record, as every segment begins with", "none")
 }
 

@@ -162,14 +162,14 @@ func TestSubmitAndReopen(t *testing.T) {
 	cfg := testConfig(t, dirFS(t))
 	create(t, cfg, "genesis")
 	var kept []Result
-	for round := range 4 {
+	for round := range 3 {
 		l, err := Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 200 {
+		for i := range 80 {
 			r := submit(t, l, fmt.Sprintf("statement %d-%d|first", round, i))
-			if want := uint64(1 + round*200 + i); r.Index != want || r.Repeat {
+			if want := uint64(1 + round*80 + i); r.Index != want || r.Repeat {
 				t.Fatalf("index %d repeat %v, want %d", r.Index, r.Repeat, want)
 			}
 			kept = append(kept, r)
@@ -269,7 +269,7 @@ func TestConcurrentDuplicates(t *testing.T) {
 	cfg := testConfig(t, dirFS(t))
 	create(t, cfg, "genesis")
 	l := open(t, cfg)
-	const workers, statements = 32, 300
+	const workers, statements = 16, 120
 	var first [statements]atomic.Uint64
 	var fresh atomic.Uint64
 	var wg sync.WaitGroup
@@ -446,4 +446,12 @@ func TestRecheck(t *testing.T) {
 		t.Fatalf("asked about %q, want %q", asked, want)
 	}
 	checkTree(t, cfg, l)
+}
+
+func mustStatement(leaf []byte) dagcbor.CID {
+	c, err := testStatement(leaf)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }

@@ -19,14 +19,15 @@ const maxRecord = 64 << 20
 
 // scanner walks the records of one segment. It is for one goroutine.
 type scanner struct {
-	name   string
-	number uint64
-	header segmentHeader
-	file   durable.Reader
-	size   int64 // of the file, when it was opened
-	keyed  *blake3.Hasher
-	off    int64 // where the next record stands
-	buf    []byte
+	name      string
+	number    uint64
+	header    segmentHeader
+	file      durable.Reader
+	size      int64 // of the file, when it was opened
+	noteBound int64 // no note of the log's own signature alone is longer
+	keyed     *blake3.Hasher
+	off       int64 // where the next record stands
+	buf       []byte
 }
 
 // openScanner opens a segment and reads its header. The caller closes file.
@@ -36,7 +37,8 @@ func openScanner(fs durable.FS, number uint64, origin string) (*scanner, error) 
 	if err != nil {
 		return nil, ioError("open", name, err)
 	}
-	s := &scanner{name: name, number: number, file: f, off: segmentHeaderSize}
+	s := &scanner{name: name, number: number, file: f, off: segmentHeaderSize,
+		noteBound: 2*int64(len(origin)) + 200}
 	if err := s.readHeader(origin); err != nil {
 		f.Close()
 		return nil, err
@@ -163,7 +165,7 @@ func (s *scanner) tail(last found) (torn, error) {
 				fmt.Sprintf("damaged bytes, with group %d behind them", h.group))
 		}
 	}
-	return torn{off: s.off, end: end, noteLen: maxNoteSize}, nil
+	return torn{off: s.off, end: end, noteLen: s.noteBound}, nil
 }
 
 // lastNonZero returns the offset behind the last byte that is not zero.

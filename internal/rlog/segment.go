@@ -30,7 +30,6 @@ const (
 	recordHeaderSize  = 120
 	sumSize           = 32
 	headerSumSize     = 16
-	maxNoteSize       = 1024
 )
 
 var (

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"io/fs"
 	"math/rand/v2"
 	"path"
 	"sort"
@@ -97,6 +98,15 @@ func (f *FS) Kill() *FS {
 	return out
 }
 
+// Clone returns a copy that shares nothing, with the unsynced lost.
+func (f *FS) Clone() *FS {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := New()
+	out.root = LoseAll().dir(".", f.root, map[*inode]*inode{})
+	return out
+}
+
 // dir returns the disk's state of d.
 func (k Keep) dir(name string, d *dir, done map[*inode]*inode) *dir {
 	names := map[string]any{}
@@ -170,4 +180,22 @@ func (k Keep) inode(name string, n *inode) *inode {
 		}
 	}
 	return &inode{cache: disk, disk: append([]byte(nil), disk...)}
+}
+
+// Edit replaces the bytes of a file, in the cache and on the disk, as bit rot
+// or a person does.
+func (f *FS) Edit(name string, edit func([]byte) []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d, base, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	n, ok := d.cache[base].(*inode)
+	if !ok {
+		return &fs.PathError{Op: "edit", Path: name, Err: fs.ErrNotExist}
+	}
+	n.cache = edit(append([]byte(nil), n.cache...))
+	n.disk, n.pend, n.doomed = append([]byte(nil), n.cache...), nil, nil
+	return nil
 }
