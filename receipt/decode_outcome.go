@@ -101,11 +101,11 @@ func readArm(arm string, body node) (Disposition, *report.Error) {
 		e = f.read(body, []string{"digest"})
 		return Rendered{Digest: f.digest}, e
 	case wordFailed:
-		e = f.read(body, []string{"code", "restored"})
-		return Failed{Code: f.code, Restored: f.restored}, e
+		e = f.read(body, []string{"code", "restored"}, "approval")
+		return Failed{Code: f.code, Restored: f.restored, Approval: f.approval}, e
 	case wordUnobserved:
-		e = f.read(body, []string{"code"})
-		return Unobserved{Code: f.code}, e
+		e = f.read(body, []string{"code"}, "approval")
+		return Unobserved{Code: f.code, Approval: f.approval}, e
 	}
 	return nil, noArm(arm, wordCommitted, wordDiverged, wordRefused, wordRejected, wordExpired, wordCancelled,
 		wordStale, wordWithheld, wordRendered, wordFailed, wordUnobserved)

@@ -13,7 +13,7 @@ type Disposition interface {
 type Committed struct {
 	Fired    Digest  // preview digest recomputed over what was fired
 	Wrote    []Wrote // set by Key; empty: no postcondition was recorded
-	Approval CID     // statement of the decision, where the judgment escalated
+	Approval CID     // where the judgment escalated: statement of the decision
 }
 
 // Wrote is one postcondition: what a key holds after the effect.
@@ -77,11 +77,13 @@ type Rendered struct {
 type Failed struct {
 	Code     Code
 	Restored Restored
+	Approval CID // where the judgment escalated: statement of the decision
 }
 
 // Unobserved says that the effect may or may not have happened.
 type Unobserved struct {
-	Code Code
+	Code     Code
+	Approval CID // where the judgment escalated: statement of the decision
 }
 
 // Restored says whether a failed effect left the world as it was.
@@ -165,6 +167,20 @@ func Open(d Disposition) bool {
 		return d.Restored == RestoredUnknown
 	}
 	return false
+}
+
+// ApprovalOf returns the statement of the decision that an attempt rested on,
+// zero where it names none.
+func ApprovalOf(d Disposition) CID {
+	switch d := d.(type) {
+	case Committed:
+		return d.Approval
+	case Failed:
+		return d.Approval
+	case Unobserved:
+		return d.Approval
+	}
+	return CID{}
 }
 
 // Attempted reports whether the disposition says that the effect was fired,

@@ -45,8 +45,10 @@ func dispositionValue(d Disposition) dagcbor.Map {
 	case Failed:
 		f.add("code", codeValue(d.Code))
 		f.add("restored", dagcbor.Text(d.Restored))
+		f.link("approval", d.Approval)
 	case Unobserved:
 		f.add("code", codeValue(d.Code))
+		f.link("approval", d.Approval)
 	default:
 		return noArmValue()
 	}

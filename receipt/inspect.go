@@ -185,8 +185,10 @@ func (t *lines) outcome(o Outcome) {
 		t.field("rendered", d.Digest)
 	case Failed:
 		t.add("FAILED: request %v was attempted, %s, restored: %s", o.Request, d.Code, d.Restored)
+		t.link("approval", d.Approval)
 	case Unobserved:
 		t.add("UNOBSERVED: request %v may or may not have happened, %s", o.Request, d.Code)
+		t.link("approval", d.Approval)
 	default:
 		t.add("NOTHING: no disposition of request %v", o.Request)
 	}

@@ -21,7 +21,7 @@ import (
 //   - other bytes: lowercase hex;
 //   - anything else: the text.
 //
-// Only "approval" has two meanings: a link in committed, a name in context.
+// Only "approval" has two meanings: a name in context, a link in a disposition.
 
 type viewForm uint8
 
@@ -47,7 +47,7 @@ func viewFormOf(parent, field string) viewForm {
 	case "prev", "settles", "parent", "of", "judgment", "decision", "outcome":
 		return viewLink
 	case "approval":
-		if parent == wordCommitted {
+		if parent != "context" {
 			return viewLink
 		}
 	}

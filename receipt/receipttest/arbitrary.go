@@ -185,9 +185,11 @@ func (d draw) disposition() receipt.Disposition {
 			return receipt.Wrote{Key: d.value(), Value: d.commitment()}
 		}, func(w receipt.Wrote) receipt.Value { return w.Key })
 	}
+	var approval receipt.CID
 	if d.flip() {
-		committed.Approval = d.cid()
+		approval = d.cid()
 	}
+	committed.Approval = approval
 	expected, seen := d.commitment(), d.commitment()
 	if expected == seen {
 		seen[0] ^= 1
@@ -201,8 +203,8 @@ func (d draw) disposition() receipt.Disposition {
 		receipt.Stale{Key: d.value(), Expected: expected, Seen: seen, Recovery: d.recovery()},
 		receipt.Withheld{Code: d.code(), Recovery: d.recovery()},
 		receipt.Rendered{Digest: d.digest()},
-		receipt.Failed{Code: d.code(), Restored: pick(d, receipt.RestoredYes, receipt.RestoredNo, receipt.RestoredUnknown)},
-		receipt.Unobserved{Code: d.code()})
+		receipt.Failed{Code: d.code(), Restored: pick(d, receipt.RestoredYes, receipt.RestoredNo, receipt.RestoredUnknown), Approval: approval},
+		receipt.Unobserved{Code: d.code(), Approval: approval})
 }
 
 func (d draw) outcome() receipt.Outcome {

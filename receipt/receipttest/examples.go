@@ -117,7 +117,12 @@ func addEscalations(run *Run, add adder) {
 	reject := add("decision-reject", Decide(ApproverKey(), asked, receipt.Reject))
 	add("outcome-rejected", run.Settle(asked, receipt.Rejected{Decision: reject.CID, Recovery: Recovery("rejected")}))
 
-	asked = add("judgment-escalate-3", escalated("expired"))
+	asked = add("judgment-escalate-3", escalated("approved and failed"))
+	approve = add("decision-approve-2", Decide(ApproverKey(), asked, receipt.Approve))
+	lost := add("outcome-unobserved-approved", run.Settle(asked, receipt.Unobserved{Code: "NO-ANSWER", Approval: approve.CID}))
+	add("outcome-failed-approved", run.Settle(lost, receipt.Failed{Code: "IO-ERROR", Restored: receipt.RestoredYes, Approval: approve.CID}))
+
+	asked = add("judgment-escalate-4", escalated("expired"))
 	add("outcome-expired", run.Settle(asked, receipt.Expired{Recovery: Recovery("expired")}))
 }
 
