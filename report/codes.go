@@ -224,6 +224,8 @@ const (
 	CodeVersionUnknown       Code = "VERSION-UNKNOWN"
 
 	// How a verifier ends a check (bundle, audit).
+	CodeInputUnknown       Code = "INPUT-UNKNOWN"
+	CodeInterrupted        Code = "INTERRUPTED"
 	CodeNotReached         Code = "NOT-REACHED"
 	CodeTrustNotGiven      Code = "TRUST-NOT-GIVEN"
 	CodePolicyNotGiven     Code = "POLICY-NOT-GIVEN"
@@ -240,6 +242,58 @@ const (
 	CodeDisclosureUnplaced Code = "DISCLOSURE-UNPLACED"
 	CodeNothingDisclosed   Code = "NOTHING-DISCLOSED"
 	CodeExpectationUnmet   Code = "EXPECTATION-UNMET"
+
+	// The laws between receipts (receipt/laws).
+	CodeLawNothing       Code = "LAW-NOTHING"
+	CodeLawStateLimit    Code = "STATE-LIMIT"
+	CodeLawForeign       Code = "LAW-FOREIGN-RUN"
+	CodeLawDisowned      Code = "LAW-DISOWNED"
+	CodeLawSigner        Code = "LAW-SIGNER-UNKNOWN"
+	CodeLawRole          Code = "LAW-ROLE"
+	CodeLawVersion       Code = "LAW-VERSION-UNKNOWN"
+	CodeLawRepeated      Code = "LAW-REPEATED"
+	CodeLaw1Missing      Code = "LAW1-MISSING"
+	CodeLaw1Later        Code = "LAW1-LATER"
+	CodeLaw1Principal    Code = "LAW1-PRINCIPAL"
+	CodeLaw1Run          Code = "LAW1-RUN"
+	CodeLaw1Kind         Code = "LAW1-KIND"
+	CodeLaw1Receipt      Code = "LAW1-RECEIPT"
+	CodeLaw1Request      Code = "LAW1-REQUEST"
+	CodeLaw2Denied       Code = "LAW2-DENIED"
+	CodeLaw2Undecided    Code = "LAW2-UNDECIDED"
+	CodeLaw2Early        Code = "LAW2-EARLY"
+	CodeLaw2Rejected     Code = "LAW2-REJECTED"
+	CodeLaw2Mismatch     Code = "LAW2-MISMATCH"
+	CodeLaw2Late         Code = "LAW2-LATE"
+	CodeLaw2LateLogged   Code = "LAW2-LATE-LOGGED"
+	CodeLaw2Approval     Code = "LAW2-APPROVAL"
+	CodeLaw2Rejection    Code = "LAW2-REJECTION"
+	CodeLaw3Fired        Code = "LAW3-FIRED"
+	CodeLaw4Twice        Code = "LAW4-TWICE"
+	CodeLaw4Again        Code = "LAW4-AGAIN"
+	CodeLaw4Approval     Code = "LAW4-APPROVAL"
+	CodeLaw5Fork         Code = "LAW5-FORK"
+	CodeLaw5Hole         Code = "LAW5-HOLE"
+	CodeLaw5Gap          Code = "LAW5-GAP"
+	CodeLaw5Contradicted Code = "LAW5-CONTRADICTED"
+	CodeLaw5Prev         Code = "LAW5-PREV"
+	CodeLaw5Order        Code = "LAW5-ORDER"
+	CodeLaw5Tally        Code = "LAW5-TALLY"
+	CodeLaw5AfterClose   Code = "LAW5-AFTER-CLOSE"
+	CodeLaw5Open         Code = "LAW5-OPEN"
+	CodeLaw6Open         Code = "LAW6-OPEN"
+	CodeLaw6Hanging      Code = "LAW6-HANGING"
+	CodeLaw6Expired      Code = "LAW6-EXPIRED"
+	CodeLaw6Closed       Code = "LAW6-CLOSED"
+	CodeLaw6Now          Code = "LAW6-NOW"
+	CodeLaw7Missing      Code = "LAW7-MISSING"
+	CodeLaw7Later        Code = "LAW7-LATER"
+	CodeLaw7Kind         Code = "LAW7-KIND"
+	CodeLaw7Expected     Code = "LAW7-EXPECTED"
+	CodeLaw7Overwrote    Code = "LAW7-OVERWROTE"
+	CodeLaw7Unobservable Code = "LAW7-UNOBSERVABLE"
+	CodeLaw8Word         Code = "LAW8-WORD"
+	CodeLaw8Vocabulary   Code = "LAW8-VOCABULARY"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -467,4 +521,58 @@ var Meaning = map[Code]string{
 	CodeDisclosureUnplaced:   "a disclosure opens no commitment of the receipt",
 	CodeNothingDisclosed:     "the artifact carries no disclosure to check",
 	CodeExpectationUnmet:     "the content is not what the caller expects",
+	CodeInputUnknown:         "the bytes are none of the artifacts that this program reads",
+	CodeInterrupted:          "the work was interrupted before the check was made",
+
+	// The laws between receipts (receipt/laws).
+	CodeLawNothing:       "no statement of a run was there to be held against the laws",
+	CodeLawStateLimit:    "the laws need more state than was allowed, and no sorter was given",
+	CodeLawForeign:       "a run-open does not list this log among those that its run writes to",
+	CodeLawDisowned:      "a leaf that the run or the law rests on is disowned",
+	CodeLawSigner:        "a statement is signed by a key that is nobody's here",
+	CodeLawRole:          "a statement is signed in a role that does not sign its kind",
+	CodeLawVersion:       "a statement of the run is of a version that this program does not know",
+	CodeLawRepeated:      "one statement stands in two leaves, which is the log's fault",
+	CodeLaw1Missing:      "an outcome answers a statement that is not in the log",
+	CodeLaw1Later:        "an outcome stands in the log before what it answers",
+	CodeLaw1Principal:    "an outcome answers another principal's statement",
+	CodeLaw1Run:          "an outcome answers a statement of another run",
+	CodeLaw1Kind:         "an outcome answers neither a judgment, nor an open fault, nor an outcome that is left open",
+	CodeLaw1Receipt:      "an outcome names another receipt than that of the statement it answers",
+	CodeLaw1Request:      "an outcome names another request than the statement it answers",
+	CodeLaw2Denied:       "an effect was attempted although it had been denied",
+	CodeLaw2Undecided:    "an effect that had been escalated was attempted before anybody had decided",
+	CodeLaw2Early:        "the first decision stands in the log before the judgment that it answers",
+	CodeLaw2Rejected:     "an effect was attempted although the first decision rejects it",
+	CodeLaw2Mismatch:     "the first decision names another judgment, request or ticket",
+	CodeLaw2Late:         "the first decision was made after the escalation had expired, by the approver's own clock",
+	CodeLaw2LateLogged:   "a cosignature later than the expiry covers a tree that does not yet hold the decision",
+	CodeLaw2Approval:     "an attempt does not name exactly the decision that it rests on",
+	CodeLaw2Rejection:    "an outcome says that a person said no, and no such decision stands before it",
+	CodeLaw3Fired:        "what was fired is not what was judged",
+	CodeLaw4Twice:        "two outcomes settle one statement",
+	CodeLaw4Again:        "an outcome settles an outcome that had settled its call",
+	CodeLaw4Approval:     "one approval was used for two calls",
+	CodeLaw5Fork:         "two statements stand in one place of a run",
+	CodeLaw5Hole:         "statements of a run are missing and no gap says so",
+	CodeLaw5Gap:          "statements of a run are missing, as a gap says",
+	CodeLaw5Contradicted: "a statement that a gap says was lost is there",
+	CodeLaw5Prev:         "a statement does not link to the one before it in its run",
+	CodeLaw5Order:        "statements of a run stand in the log in another order than their seq",
+	CodeLaw5Tally:        "a run-close counts other statements than the run has",
+	CodeLaw5AfterClose:   "a statement stands behind the run-close of its run",
+	CodeLaw5Open:         "a run is open, so that later statements may be missing",
+	CodeLaw6Open:         "a run is open",
+	CodeLaw6Hanging:      "a call that may be fired has no outcome yet",
+	CodeLaw6Expired:      "an escalation is past its expiry and has no outcome yet",
+	CodeLaw6Closed:       "a run was closed over a call that hangs",
+	CodeLaw6Now:          "an escalation without an outcome may have expired, and the time is not known",
+	CodeLaw7Missing:      "a compensation names an outcome that is not in this log",
+	CodeLaw7Later:        "a compensation stands in the log before what it compensates",
+	CodeLaw7Kind:         "a compensation names a statement that is not an outcome",
+	CodeLaw7Expected:     "a compensation compared with something that the compensated outcome did not record",
+	CodeLaw7Overwrote:    "an effect was undone over a value that had changed since",
+	CodeLaw7Unobservable: "an effect was undone and nothing could be compared",
+	CodeLaw8Word:         "a word is not in the vocabulary that the run pinned",
+	CodeLaw8Vocabulary:   "the vocabulary that the run pinned is not known here, or no run-open says which it is",
 }
