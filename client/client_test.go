@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -19,7 +20,13 @@ import (
 	"github.com/obstat/obstat/report"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Every example syncs a few files; -rapid.checks asks for more.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // between is a transport that may answer instead of the log, or change what
 // the log says. Requests that it lets through are counted.

@@ -286,6 +286,34 @@ func TestOpenRefusesADamagedDirectory(t *testing.T) {
 			b[len(b)/2] ^= 1
 			return os.WriteFile(filepath.Join(dir, "000001.leaf"), b, 0o600)
 		},
+		"another past": func(dir string) error {
+			name := filepath.Join(dir, "000002.leaf")
+			leaf, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			e, err := dsse.ParseLeaf(leaf)
+			if err != nil {
+				return err
+			}
+			d, err := receipt.Decode(e.Payload)
+			if err != nil {
+				return err
+			}
+			s := d.Statement
+			s.Call.Prev = d.CID
+			payload, err := s.Encode()
+			if err != nil {
+				return err
+			}
+			if e, err = dsse.Sign(dsse.ReceiptType, payload, servertest.Key(servertest.Engine)); err != nil {
+				return err
+			}
+			if leaf, err = e.Leaf(); err != nil {
+				return err
+			}
+			return os.WriteFile(name, leaf, 0o600)
+		},
 		"no secret":           func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) },
 		"half a secret":       func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 32) },
 		"an answer gone amid": func(dir string) error { return os.Remove(filepath.Join(dir, "000001.receipt.json")) },
