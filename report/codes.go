@@ -224,6 +224,11 @@ const (
 	CodeVersionUnknown       Code = "VERSION-UNKNOWN"
 
 	// How a verifier ends a check (bundle, audit).
+	CodeTileMissing        Code = "TILE-MISSING"
+	CodeTileMismatch       Code = "TILE-MISMATCH"
+	CodeRootMismatch       Code = "ROOT-MISMATCH"
+	CodeStatementTwice     Code = "STATEMENT-TWICE"
+	CodeLogEmpty           Code = "LOG-EMPTY"
 	CodeInputUnknown       Code = "INPUT-UNKNOWN"
 	CodeInterrupted        Code = "INTERRUPTED"
 	CodeNotReached         Code = "NOT-REACHED"
@@ -575,4 +580,9 @@ var Meaning = map[Code]string{
 	CodeLaw7Unobservable: "an effect was undone and nothing could be compared",
 	CodeLaw8Word:         "a word is not in the vocabulary that the run pinned",
 	CodeLaw8Vocabulary:   "the vocabulary that the run pinned is not known here, or no run-open says which it is",
+	CodeTileMissing:      "a file that the tree of this size needs is not in the directory",
+	CodeTileMismatch:     "a hash tile does not hold the hashes of what stands below it",
+	CodeRootMismatch:     "the entries do not lead to the root of the checkpoint",
+	CodeStatementTwice:   "one statement stands in two leaves",
+	CodeLogEmpty:         "the log has no leaf, so not even its registry",
 }

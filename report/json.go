@@ -47,7 +47,7 @@ func (r *Report) JSON() []byte {
 		Facts: []wireFact{}, Checks: []wireCheck{}, Ignored: []string{}, NotClaimed: []string{},
 	}
 	for _, f := range r.Facts {
-		w.Facts = append(w.Facts, wireFact{f.Name, printable(f.Value)})
+		w.Facts = append(w.Facts, wireFact{printable(f.Name), printable(f.Value)})
 	}
 	for _, c := range r.Checks {
 		w.Checks = append(w.Checks, wireCheck{
