@@ -47,6 +47,12 @@ func TestParseJSONAccepts(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+	// Depth is of what is open, not of what was: forty values beside each other.
+	side := func(name, v string) string { return `"` + name + `":[` + strings.Repeat(v+",", 40) + v + `],` }
+	wide := `{` + side("a", `{}`) + side("b", `[]`) + side("c", `{"":[]}`) + `"signatures":[` + strings.Repeat(`{"sig":"`+std+`"},`, 12) + `{"sig":"` + std + `"}],"y":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `,"payload":"","payloadType":""}`
+	if _, err := ParseJSON([]byte(wide)); err != nil {
+		t.Errorf("many beside each other: %v", err)
+	}
 	empty := `{"payload":"","payloadType":"","signatures":[{"sig":"` + std + `"}]}`
 	if got, err := ParseJSON([]byte(empty)); err != nil || len(got.Payload) != 0 || got.Type != "" {
 		t.Errorf("empty payload and type: %v, %v", got, err)
@@ -91,6 +97,7 @@ func TestParseJSONRefuses(t *testing.T) {
 		{"line break in base64", change(`+/8=`, "+/\n8="), report.CodeDSSESyntax, ""},
 		{"bad escape", change(`"t"`, `"\x41"`), report.CodeDSSESyntax, ""},
 		{"short escape", change(`"t"`, `"\u00g0"`), report.CodeDSSESyntax, ""},
+		{"control characters for digits", change(`"t"`, "\"\\u\x10\x11\x12\x13\""), report.CodeDSSESyntax, ""},
 		{"escape at the end", `{"payload":"\`, report.CodeDSSESyntax, ""},
 		{"u escape at the end", `{"payload":"\u12`, report.CodeDSSESyntax, ""},
 		{"bad number", first(`"x":01`), report.CodeDSSESyntax, ""},
@@ -252,6 +259,15 @@ func drawJSON(t *rapid.T) string {
 // TestJSONEscapes: any valid text as a type comes back, and encoding/json reads
 // the same.
 func TestJSONEscapes(t *testing.T) {
+	var all []rune
+	for c := range rune(0x100) {
+		all = append(all, c)
+	}
+	control := (&Envelope{Type: string(all)}).JSON()
+	var read standardEnvelope
+	if err := json.Unmarshal(control, &read); err != nil || read.PayloadType != string(all) {
+		t.Errorf("%s: %q, %v", control, read.PayloadType, err)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		env := &Envelope{
 			Type:    rapid.String().Draw(rt, "type"),

@@ -142,13 +142,13 @@ func (c curve) decode(enc [32]byte) (point, bool) {
 	return point{x, y}, true
 }
 
-// smallOrder reports whether 8 times a is the neutral element (0, 1), that is,
-// whether the order of a divides 8.
+// smallOrder reports whether 8 times a is the neutral element (0, 1), the only
+// point with y = 1; that is, whether the order of a divides 8.
 func (c curve) smallOrder(a point) bool {
 	for range 3 {
 		a = c.double(a)
 	}
-	return a.x.Sign() == 0 && a.y.Cmp(big.NewInt(1)) == 0
+	return a.y.Cmp(big.NewInt(1)) == 0
 }
 
 // double is the affine addition law with both points the same: complete,

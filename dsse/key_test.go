@@ -181,6 +181,10 @@ func TestCheckPublicKeyIsStd(t *testing.T) {
 			rt.Fatalf("%x: ours says %v, crypto/ed25519 %v", b, ours, theirs)
 		}
 		if ours {
+			p, _ := newCurve().decode([32]byte(b))
+			if got := encode(p.y, p.x.Bit(0)); !bytes.Equal(got[:], b) {
+				rt.Fatalf("%x decodes to the point of %x", b, got)
+			}
 			points++
 		} else {
 			others++

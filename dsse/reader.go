@@ -299,18 +299,23 @@ func (r *jsonReader) str() ([]byte, *report.Error) {
 	r.pos++
 	start := r.pos
 	var out []byte // what stands before start, once there was an escape
-	for r.pos < len(r.b) {
-		switch c := r.b[r.pos]; {
-		case c == '"':
+	for {
+		rest, n := r.b[r.pos:], 0
+		for n < len(rest) && rest[n] != '"' && rest[n] != '\\' && rest[n] >= 0x20 {
+			n++
+		}
+		r.pos += n
+		switch {
+		case n == len(rest):
+			return nil, r.syntax("the end of a string")
+		case rest[n] == '"':
 			text := r.b[start:r.pos:r.pos]
 			r.pos++
 			if out == nil {
 				return text, nil
 			}
 			return append(out, text...), nil
-		case c < 0x20:
-			return nil, r.syntax("no control character in a string")
-		case c == '\\':
+		case rest[n] == '\\':
 			out = append(out, r.b[start:r.pos]...)
 			ch, e := r.escape()
 			if e != nil {
@@ -319,10 +324,9 @@ func (r *jsonReader) str() ([]byte, *report.Error) {
 			out = utf8.AppendRune(out, ch)
 			start = r.pos
 		default:
-			r.pos++
+			return nil, r.syntax("no control character in a string")
 		}
 	}
-	return nil, r.syntax("the end of a string")
 }
 
 // escape reads an escape sequence, a surrogate pair as one character.
