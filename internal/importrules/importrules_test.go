@@ -60,6 +60,7 @@ var testOnly = []string{
 	"internal/testlog",
 	"internal/vectors",
 	"receipt/receipttest",
+	"spec",
 }
 
 // alone import nothing of this module.
