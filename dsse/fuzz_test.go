@@ -2,7 +2,10 @@ package dsse
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"testing"
 )
 
@@ -95,4 +98,28 @@ func sameLoose(t *testing.T, env *Envelope) {
 			t.Fatalf("signature %d is %x, want %x", i, l.Sigs[i], env.Sigs[i].Sig)
 		}
 	}
+}
+
+// FuzzParsePublicKeyPEM: what is read is an Ed25519 key to crypto/x509 too, is
+// fit to be registered, and is written back as a PEM of the same key.
+func FuzzParsePublicKeyPEM(f *testing.F) {
+	good := MarshalPublicKeyPEM(publicOf(testKey("a")))
+	f.Add(good)
+	f.Add(append([]byte("\n"), good...))
+	f.Add(bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")))
+	f.Add([]byte("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		pub, err := ParsePublicKeyPEM(b)
+		if err != nil {
+			return
+		}
+		block, _ := pem.Decode(b)
+		key, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil || !pub.Equal(key.(crypto.PublicKey)) || CheckPublicKey(pub) != nil {
+			t.Fatalf("%q reads as %x, to crypto/x509 it is %v, %v", b, pub, key, err)
+		}
+		if again, err := ParsePublicKeyPEM(MarshalPublicKeyPEM(pub)); err != nil || !again.Equal(pub) {
+			t.Fatalf("%x reads back as %x, %v", pub, again, err)
+		}
+	})
 }

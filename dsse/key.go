@@ -35,15 +35,15 @@ func IDOf(pub ed25519.PublicKey) KeyID {
 func (id KeyID) String() string { return hex.EncodeToString(id[:]) }
 
 // ParsePublicKeyPEM reads one PKIX Ed25519 public key: one PEM block of type
-// PUBLIC KEY without headers, with nothing but white space around it. The key
-// passes CheckPublicKey.
+// PUBLIC KEY without headers, with nothing but line breaks before it and white
+// space behind it. The key passes CheckPublicKey.
 func ParsePublicKeyPEM(b []byte) (ed25519.PublicKey, error) {
-	b = bytes.TrimSpace(b)
+	b = bytes.TrimLeft(b, "\r\n")
 	block, rest := pem.Decode(b)
 	switch {
 	case block == nil || !bytes.HasPrefix(b, []byte("-----BEGIN ")):
 		return nil, refusePEM("a PEM block and nothing before it", "something else")
-	case len(rest) > 0:
+	case len(bytes.TrimLeft(rest, " \t\r\n")) > 0:
 		return nil, refusePEM("one PEM block and nothing behind it", fmt.Sprintf("%d more bytes", len(rest)))
 	case block.Type != "PUBLIC KEY" || len(block.Headers) > 0:
 		return nil, refusePEM("a PEM block PUBLIC KEY without headers", fmt.Sprintf("%q with %d headers", block.Type, len(block.Headers)))

@@ -42,7 +42,7 @@ func TestKeyIsX509(t *testing.T) {
 func TestParsePublicKeyPEMRefuses(t *testing.T) {
 	pub := publicOf(testKey("a"))
 	good := string(MarshalPublicKeyPEM(pub))
-	if got, err := ParsePublicKeyPEM([]byte("\n\t " + strings.TrimRight(good, "\n") + " \r\n\n")); err != nil || !got.Equal(pub) {
+	if got, err := ParsePublicKeyPEM([]byte("\n\r\n" + strings.TrimRight(good, "\n") + " \r\n\n")); err != nil || !got.Equal(pub) {
 		t.Errorf("white space around it: %x, %v", got, err)
 	}
 	block := func(typ string, der []byte, headers map[string]string) string {
@@ -69,6 +69,8 @@ func TestParsePublicKeyPEMRefuses(t *testing.T) {
 		"nothing":         {"", report.CodeKeyPEM},
 		"the bare key":    {string(pub), report.CodeKeyPEM},
 		"DER":             {string(der), report.CodeKeyPEM},
+		"a space before":  {" " + good, report.CodeKeyPEM},
+		"a form feed":     {good + "\f", report.CodeKeyPEM},
 		"text before it":  {"a key:\n" + good, report.CodeKeyPEM},
 		"text behind it":  {good + "x", report.CodeKeyPEM},
 		"two keys":        {good + good, report.CodeKeyPEM},
