@@ -156,8 +156,9 @@ func (r *Registry) registrar(id dsse.KeyID) bool {
 }
 
 // Bind gives the signatures of a DSSE JSON envelope their keys; it is not a
-// verification. r is the registry before the statement, nil for a genesis. The
-// candidates are the registrars before and after the statement.
+// verification, and a weak key that it binds is refused by Genesis and Apply. r
+// is the registry before the statement, nil for a genesis. The candidates are
+// the registrars before and after the statement.
 func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
 	if l.Type != dsse.RegistryType {
 		return nil, refuse(report.CodeRegistryType, dsse.RegistryType, l.Type)
@@ -175,7 +176,7 @@ func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
 		}
 	}
 	for _, a := range s.Add {
-		if a.Role == Registrar && dsse.CheckPublicKey(a.Key[:]) == nil {
+		if a.Role == Registrar {
 			keys = append(keys, a.Key[:])
 		}
 	}

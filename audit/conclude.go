@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
+)
+
+// keys says what the receipts of the window are held against, after its
+// registry leaves were folded.
+func (a *auditor) keys() keys {
+	e := a.o.Engines
+	switch {
+	case e == nil:
+		return keys{why: unchecked(report.CodeTrustNotGiven, "an engine trust file", "none")}
+	case e.Origin != a.head.Origin:
+		return keys{why: unchecked(report.CodeLogOther, "the log "+e.Origin, strconv.Quote(a.head.Origin))}
+	case e.PlainMode():
+		return keys{plain: e}
+	case a.registry == nil || a.broken:
+		return keys{why: waits(CheckRegistry)}
+	}
+	return keys{registry: a.registry}
+}
+
+// foldPiece folds the registry leaves of a piece, in order.
+func (a *auditor) foldPiece(p *piece) {
+	e := a.o.Engines
+	if e == nil || e.Origin != a.head.Origin || e.PlainMode() || a.broken {
+		return
+	}
+	if p.first == 0 && (len(p.leaves) == 0 || p.leaves[0].index != 0 || p.leaves[0].kind != registryLeaf) {
+		a.breakAt(0, refuted(&report.Error{Code: report.CodeRegistryPlace, Expected: "the genesis statement at leaf 0", Actual: "something else"}))
+		return
+	}
+	for _, l := range p.leaves {
+		if l.kind != registryLeaf {
+			continue
+		}
+		if l.env.Type != dsse.RegistryType {
+			a.breakAt(l.index, unchecked(report.CodeVersionUnknown, dsse.RegistryType, l.env.Type))
+			return
+		}
+		next, err := a.foldLeaf(l)
+		if err != nil {
+			a.breakAt(l.index, refuted(err))
+			return
+		}
+		a.registry = next
+	}
+}
+
+func (a *auditor) foldLeaf(l leaf) (*trust.Registry, error) {
+	if a.registry != nil {
+		return a.registry.Apply(l.env, l.index)
+	}
+	pin := trust.Pin{Origin: a.o.Engines.Origin, Genesis: a.o.Engines.Genesis}
+	if a.o.Policy != nil {
+		pin.Foreign = a.o.Policy.Foreign()
+	}
+	return trust.Genesis(l.env, l.index, pin)
+}
+
+// breakAt ends the registry: who is listed behind this leaf is not known.
+func (a *auditor) breakAt(index uint64, c report.Check) {
+	a.broken = true
+	a.found.add(CheckRegistry, at(index), c)
+}
+
+// conclude turns what was found into checks and facts.
+func (a *auditor) conclude(r *report.Report, interrupted bool) {
+	stopped := unchecked(report.CodeInterrupted, "the whole log", "a part of it")
+	check := func(name, held string) report.Check {
+		c := a.found.check(name, held)
+		if interrupted && c.Answer != report.Refuted {
+			return stopped
+		}
+		return c
+	}
+	root := a.root(check)
+	add(r, CheckEntries, check(CheckEntries, "every entry hashed again"))
+	add(r, CheckTiles, check(CheckTiles, ""))
+	add(r, CheckRoot, root)
+	// What could not be read was not checked either.
+	unread := func(name, held string) report.Check {
+		c := check(name, held)
+		if a.edge.lost && c.Answer == report.Verified {
+			return waits(CheckEntries)
+		}
+		return c
+	}
+	add(r, CheckForm, unread(CheckForm, ""))
+	add(r, CheckSchema, unread(CheckSchema, ""))
+	add(r, CheckRegistry, a.registryCheck(unread))
+	add(r, CheckSignatures, unread(CheckSignatures, ""))
+	add(r, CheckKeys, unread(CheckKeys, ""))
+	add(r, CheckOnce, a.once(unread))
+	r.Says = fmt.Sprintf("a log of %d leaves", a.head.Size)
+	if len(a.tally) > 0 {
+		r.AddFact("leaves", a.tally.String())
+	}
+	if a.registry != nil {
+		r.AddFact("registry", fmt.Sprintf("version %d, statement %s", a.registry.Version(), a.registry.Head()))
+		r.AddFact("keys", strconv.Itoa(len(a.registry.Keys())))
+		for _, k := range a.registry.Keys() {
+			if from, disowned := a.registry.DisownedFrom(k.ID); disowned {
+				r.AddFact("disowned", fmt.Sprintf("%s %s, key %s, from leaf %d on", k.Role, k.Name, k.ID, from))
+			}
+		}
+	}
+}
+
+// root holds the right edge against the checkpoint.
+func (a *auditor) root(check func(name, held string) report.Check) report.Check {
+	if a.edge.lost {
+		return waits(CheckEntries)
+	}
+	if c := check(CheckRoot, ""); c.Answer != report.Verified {
+		return c
+	}
+	root, err := a.edge.finish(a.site, a.head.Size, a.found)
+	if err != nil {
+		return refuted(err)
+	}
+	if root != a.head.Root {
+		return refuted(&report.Error{Code: report.CodeRootMismatch, Expected: a.head.Root.String(), Actual: root.String()})
+	}
+	return verified("")
+}
+
+func (a *auditor) registryCheck(check func(name, held string) report.Check) report.Check {
+	switch k := a.keys(); {
+	case a.head.Size == 0:
+		return unchecked(report.CodeLogEmpty, "the genesis statement at leaf 0", "no leaf")
+	case k.plain != nil:
+		return unchecked(report.CodeTrustNotGiven, "a trust file that pins the genesis", "plain keys")
+	case a.registry == nil && !a.broken:
+		return k.why
+	}
+	c := check(CheckRegistry, "complete as of this tree size")
+	if c.Answer == report.Verified && a.o.Engines.HasAsOf {
+		if _, err := a.o.Engines.Complete(a.registry); err != nil {
+			return refuted(err)
+		}
+	}
+	return c
+}
+
+// once looks for a statement that stands in two leaves.
+func (a *auditor) once(check func(name, held string) report.Check) report.Check {
+	c := check(CheckOnce, "")
+	if c.Answer != report.Verified {
+		return c
+	}
+	if a.seen.over {
+		return unchecked(report.CodeLawStateLimit, fmt.Sprintf("at most %d leaves", a.seen.limit), strconv.FormatUint(a.head.Size, 10))
+	}
+	slices.SortFunc(a.seen.all, compare)
+	for i := 1; i < len(a.seen.all); i++ {
+		if one, two := a.seen.all[i-1], a.seen.all[i]; one.digest == two.digest {
+			return refuted(&report.Error{Code: report.CodeStatementTwice, Expected: "each statement in one leaf", Actual: fmt.Sprintf("one in leaves %d and %d", one.index, two.index)})
+		}
+	}
+	return verified("")
+}

@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"github.com/obstat/obstat/checkpoint"
+	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
+)
+
+// Bounds of one audit.
+const (
+	MaxStatements = 1 << 20  // statements held in memory to find one that stands twice
+	windowBytes   = 16 << 20 // of entry bundles looked at together
+	windowPieces  = 64       // the same, in bundles
+	maxCheckpoint = 1 << 20  // bytes of the checkpoint file
+	maxBundleFile = 256 * (2 + merkle.MaxEntry)
+)
+
+// Runner calls fn with 0 to n-1, each once, in any order and at the same time
+// if it likes, and returns when all calls did. An error says that it stopped
+// early, and ends the audit with INTERRUPTED.
+type Runner func(n int, fn func(i int)) error
+
+// Serial runs one piece after another.
+func Serial(n int, fn func(i int)) error {
+	for i := range n {
+		fn(i)
+	}
+	return nil
+}
+
+// Options is what the caller trusts and lends. Trust that is not given leaves
+// checks not made.
+type Options struct {
+	Policy        *trust.Policy
+	Engines       *trust.Engines
+	Require       []string                 // checks that become required, by name
+	Run           Runner                   // nil: Serial
+	MaxStatements int                      // 0: MaxStatements
+	Progress      func(done, total uint64) // called between windows; nil: not
+}
+
+// Names of the checks of a log (spec/report.md#checks).
+const (
+	CheckCheckpoint = "checkpoint"
+	CheckPolicy     = "policy"
+	CheckEntries    = "entries"    // every entry hashes to its place in a level-0 tile
+	CheckTiles      = "tiles"      // every tile above holds the hashes of the tiles below
+	CheckRoot       = "root"       // the whole leads to the checkpoint's root
+	CheckForm       = "form"       // every leaf is a canonical envelope
+	CheckSchema     = "schema"     // of every statement
+	CheckRegistry   = "registry"   // genesis and every later registry statement
+	CheckSignatures = "signatures" // of every receipt
+	CheckKeys       = "keys"       // every signer was listed at its leaf, in the role that signs this kind
+	CheckOnce       = "once"       // no statement stands in two leaves
+)
+
+// Required are the checks without which no log is verified. Under plain keys,
+// registry is not among them.
+func Required() []string {
+	return []string{
+		CheckCheckpoint, CheckPolicy, CheckEntries, CheckTiles, CheckRoot,
+		CheckForm, CheckSchema, CheckRegistry, CheckSignatures, CheckKeys, CheckOnce,
+	}
+}
+
+// auditor holds one audit. Only the goroutine of Log touches it; pieces have
+// state of their own.
+type auditor struct {
+	site     fs.FS
+	o        Options
+	head     checkpoint.Checkpoint
+	edge     edge
+	registry *trust.Registry
+	broken   bool // the registry chain did not hold, so that nothing behind is known
+	found    findings
+	tally    tally
+	seen     statements
+}
+
+// Log audits the site, which lies at the root of fsys: "checkpoint",
+// "tile/entries/…", "tile/0/…". Errors are those of reading that say nothing
+// about the log; a file that is not there is an answer.
+func Log(fsys fs.FS, o Options) (*report.Report, error) {
+	if o.Run == nil {
+		o.Run = Serial
+	}
+	if o.MaxStatements == 0 {
+		o.MaxStatements = MaxStatements
+	}
+	a := &auditor{site: fsys, o: o, found: findings{}, tally: tally{}, seen: statements{limit: o.MaxStatements}}
+	r := &report.Report{Command: "log"}
+	checkpointCheck, policyCheck, err := a.readHead(r)
+	if err != nil {
+		return nil, err
+	}
+	add(r, CheckCheckpoint, checkpointCheck)
+	add(r, CheckPolicy, policyCheck)
+	if a.head.Origin == "" {
+		for _, name := range Required()[2:] {
+			add(r, name, waits(CheckCheckpoint))
+		}
+		a.require(r)
+		return r, nil
+	}
+	interrupted, err := a.walk()
+	if err != nil {
+		return nil, err
+	}
+	a.conclude(r, interrupted)
+	a.require(r)
+	return r, nil
+}
+
+func add(r *report.Report, name string, c report.Check) {
+	c.Name = name
+	r.Add(c)
+}
+
+func waits(on string) report.Check {
+	return report.Check{Code: report.CodeNotReached, Expected: on + " verified first"}
+}
+
+func (a *auditor) require(r *report.Report) {
+	for _, name := range append(Required(), a.o.Require...) {
+		if name == CheckRegistry && a.o.Engines != nil && a.o.Engines.PlainMode() && !slices.Contains(a.o.Require, name) {
+			continue
+		}
+		r.Require(name)
+	}
+}
+
+// readHead reads the checkpoint and opens it under the policy.
+func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err error) {
+	b, err := readFile(a.site, "checkpoint", maxCheckpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing("checkpoint"), waits(CheckCheckpoint), nil
+	}
+	if err != nil {
+		return head, policy, err
+	}
+	if len(b) == 0 {
+		return report.Check{Code: report.CodeInputEmpty, Expected: "a checkpoint", Actual: "0 bytes"}, waits(CheckCheckpoint), nil
+	}
+	note, err := checkpoint.ParseNote(b)
+	if err != nil {
+		return refuted(err), waits(CheckCheckpoint), nil
+	}
+	c, err := checkpoint.ParseBody(note.Text)
+	if err != nil {
+		return refuted(err), waits(CheckCheckpoint), nil
+	}
+	a.head = c
+	r.AddFact("log", c.Origin)
+	r.AddFact("size", strconv.FormatUint(c.Size, 10))
+	r.AddFact("root", c.Root.String())
+	p := a.o.Policy
+	switch {
+	case p == nil:
+		head = unchecked(report.CodePolicyNotGiven, "a tlog-policy file that lists "+c.Origin, "none")
+		return head, head, nil
+	case !p.KnowsLog(c.Origin):
+		return unchecked(report.CodeLogUnknown, "a log line for "+strconv.Quote(c.Origin)+" in the policy", "none"), waits(CheckCheckpoint), nil
+	}
+	opened, err := checkpoint.Open(b, p.Keys(c.Origin))
+	if err != nil {
+		return refuted(err), waits(CheckCheckpoint), nil
+	}
+	if _, ok := p.SignedByLog(opened); !ok {
+		return refuted(&report.Error{Code: report.CodeLogUnsigned, Expected: "a line by the key of " + c.Origin, Actual: "none"}), waits(CheckCheckpoint), nil
+	}
+	return verified(""), quorum(p.Evaluate(opened)), nil
+}
+
+func quorum(q trust.Quorum) report.Check {
+	switch {
+	case q.None:
+		return verified(`the policy asks for no cosignature ("quorum none"): this is the log's word alone`)
+	case q.Met:
+		return verified(fmt.Sprintf("cosigned by %d of %d known witnesses", len(q.Cosigned), q.Witnesses))
+	}
+	return unchecked(report.CodeQuorumUnmet, "quorum "+q.Rule, fmt.Sprintf("cosignatures of %d of %d known witnesses", len(q.Cosigned), q.Witnesses))
+}
+
+// walk goes over the log from left to right, window by window.
+func (a *auditor) walk() (interrupted bool, err error) {
+	pieces := (a.head.Size + merkle.TileWidth - 1) / merkle.TileWidth
+	// A bundle that is not there ends the walk: nothing behind it can be held
+	// against the root, and a size costs nothing to claim.
+	for next := uint64(0); next < pieces && !a.edge.lost; {
+		window, err := a.window(next, pieces)
+		if err != nil {
+			return false, err
+		}
+		next += uint64(len(window))
+		if err := a.o.Run(len(window), func(i int) { window[i].read(a.site) }); err != nil {
+			return true, nil
+		}
+		for _, p := range window {
+			if p.err != nil {
+				return false, p.err
+			}
+			a.foldPiece(p)
+		}
+		trusted := a.keys()
+		if err := a.o.Run(len(window), func(i int) { window[i].verify(trusted) }); err != nil {
+			return true, nil
+		}
+		for _, p := range window {
+			if err := a.take(p); err != nil {
+				return false, err
+			}
+		}
+		if a.o.Progress != nil {
+			a.o.Progress(min(next*merkle.TileWidth, a.head.Size), a.head.Size)
+		}
+	}
+	return false, nil
+}
+
+// window returns the next pieces, by the size of their files.
+func (a *auditor) window(next, pieces uint64) ([]*piece, error) {
+	var out []*piece
+	for bytes := int64(0); next < pieces && len(out) < windowPieces; next++ {
+		p := newPiece(next, a.head.Size)
+		st, err := fs.Stat(a.site, merkle.EntriesPath(p.index, p.width))
+		switch {
+		case err == nil:
+			bytes += st.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+		if len(out) > 0 && bytes > windowBytes {
+			break
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// take adds what one piece found, in order, and holds it against the tiles
+// above.
+func (a *auditor) take(p *piece) error {
+	a.found.merge(p.found)
+	a.tally.merge(p.tally)
+	a.seen.add(p.first, p.statements)
+	if p.hashes == nil {
+		a.edge.lost = true
+		return nil
+	}
+	return a.edge.append(a.site, p.hashes, a.found)
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+const helpStatus = `
+EXIT STATUS
+  0  every required check is verified
+  1  refuted: a malformed artifact, a bad signature or proof, a log's own fault
+  2  usage, unreadable input or output, a malformed trust file
+  3  nothing is refuted, and a required check could not be made: no trust was
+     given, a quorum is unmet, the signer is not known, the input is empty
+  4  everything is genuine, and a law between receipts is violated
+`
+
+const helpTrust = `
+TRUST
+  Nothing inside an artifact is trusted, so without these most checks end
+  "not checked".
+
+  --policy FILE         a C2SP tlog-policy: log keys, witness keys, quorum
+  --trust FILE          an engine trust file: whose receipts are believed
+  --policy-sha256 HEX   refuse a policy file of another SHA-256
+  --trust-sha256 HEX    refuse a trust file of another SHA-256
+
+  An engine trust file is lines of text:
+
+    obstat trust v1
+    origin ORIGIN                   the log
+    genesis CID                     pins the registry in the log, or else
+    key PRINCIPAL ROLE KEY [FROM [TO]]   engine or approver keys, one a line
+    as-of SIZE [CID]                all registry leaves below SIZE are known,
+                                    and CID is the last (default: the genesis)
+`
+
+const helpReceipt = `NAME
+  verify receipt - check one signed envelope
+
+SYNOPSIS
+  verify receipt [FLAGS] FILE
+
+  FILE is a DSSE envelope as JSON, or a canonical leaf; - is standard input.
+
+DESCRIPTION
+  Checks form, schema, signature, identity and signer. An envelope alone does
+  not say where it stands in a log: a key that was listed for a time only is
+  not checked, and neither is whether the log ever saw it. Ask "verify bundle".
+
+CHECKS (all required)
+  form       one strict JSON or canonical leaf, canonical DAG-CBOR inside
+  schema     the statement is of the schema of its version
+  signature  holds under the key that the caller's trust has for the signer
+  identity   the names (CIDs) of receipt and statement
+  signer     the key is known, in the role that signs this kind
+` + helpTrust + `  --registry FILE       a registry chain, or a bundle that carries one
+
+OTHER FLAGS
+  --expect KEY=VALUE    make content a required check; may be repeated
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Check an engine's envelope with its public key in a trust file:
+
+    verify receipt --trust engine.trust judgment.dsse.json
+
+  Read it from a pipe, and go on only where it is a genuine admission:
+
+    fetch-it | verify receipt --trust engine.trust --expect verdict=admit - && apply
+`
+
+const helpBundle = `NAME
+  verify bundle - check a receipt and its place in the log
+
+SYNOPSIS
+  verify bundle [FLAGS] FILE
+
+  FILE is a bundle (*.receipt.json) or a .tlog-proof file whose extra is the
+  canonical leaf; - is standard input.
+
+DESCRIPTION
+  Says first what the receipt says, since a perfectly genuine denial is no
+  go-ahead; then how every check ended: verified, refuted or not checked, with
+  a code, what was expected and what came.
+
+CHECKS (required, but for the last three)
+  form               strict JSON, canonical leaf, canonical DAG-CBOR inside
+  schema             the statement is of the schema of its version
+  signature          holds under the key that the caller's trust has
+  identity           the names (CIDs) of receipt and statement
+  inclusion          the leaf stands at its index in the checkpoint's tree
+  checkpoint         signed by a log of the policy; no known line is bad
+  policy             the witnesses that the policy's quorum asks for cosigned
+  KEY-LISTED-AT      the registry as of the leaf's index lists the key, in the
+                     role that signs this kind
+  KEY-NOT-DISOWNED   no registry leaf disowns what the key signed here
+  REGISTRY-COMPLETE  no registry leaf is missing
+  disclosures        what is disclosed is what the receipt commits to
+
+  The last three count when they are refuted, and are required with --require;
+  an as-of line in the trust file requires two of them.
+` + helpTrust + `  --registry FILE       a later registry chain, or a bundle that carries one
+
+OTHER FLAGS
+  --expect KEY=VALUE    make content a required check; may be repeated. Keys:
+                        kind verdict class verb disposition answer posture
+                        request principal run seq receipt statement log index
+                        level
+  --require CHECK       make a check required; may be repeated
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Check a bundle under both trust files:
+
+    verify bundle --policy log.policy --trust engines.trust x.receipt.json
+
+  Apply only what was admitted, by an engine of this principal:
+
+    verify bundle --policy log.policy --trust engines.trust \
+      --expect verdict=admit --expect principal=deploy-bot x.receipt.json && apply
+
+  Ask whether the key was disowned since, with the registry of today:
+
+    verify bundle --policy log.policy --trust engines.trust \
+      --registry today.json --require KEY-NOT-DISOWNED x.receipt.json
+
+  See which check refuted it:
+
+    verify bundle --policy log.policy --trust engines.trust --json x.receipt.json |
+      jq '.checks[] | select(.answer == "refuted")'
+`
+
+const helpLog = `NAME
+  verify log - check a whole log from a directory of tiles
+
+SYNOPSIS
+  verify log [FLAGS] DIR
+
+  DIR is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/...
+
+DESCRIPTION
+  Hashes every entry again, holds every tile against those below it and the
+  root against the checkpoint, and checks every envelope, its schema, its
+  signature and its signer under the registry as of its index. Memory does not
+  grow with the log, except to find a statement that stands in two leaves;
+  above 1048576 leaves that check ends "not checked" (STATE-LIMIT). The laws
+  between receipts are not checked yet. An interrupt ends the run with status 3.
+
+CHECKS (all required; registry not under plain keys)
+  checkpoint  signed by a log of the policy; no known line is bad
+  policy      the witnesses that the policy's quorum asks for cosigned
+  entries     every entry hashes to its place in a level-0 tile
+  tiles       every tile above holds the hashes of the tiles below
+  root        the whole leads to the checkpoint's root
+  form        every leaf is a canonical envelope of a known type
+  schema      every statement is of the schema of its version
+  registry    the genesis is the pinned one, and every later statement follows
+  signatures  of every receipt
+  keys        every signer was listed at its leaf, in the role that signs it
+  once        no statement stands in two leaves
+` + helpTrust + `
+OTHER FLAGS
+  --jobs N              work on N pieces at once (default: one a processor)
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Check a mirror on every processor:
+
+    verify log --policy log.policy --trust engines.trust /srv/mirror
+`
+
+const helpInspect = `NAME
+  verify inspect - show any artifact, and check nothing
+
+SYNOPSIS
+  verify inspect [--json] FILE
+
+  FILE is a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint,
+  tlog-policy or engine trust file; - is standard input.
+
+DESCRIPTION
+  Prints what the artifact says, field by field, under the paths of its
+  statement. No signature and no proof is checked, and the first line says so.
+
+EXIT STATUS
+  0  it was shown
+  1  it is malformed
+  2  usage, unreadable input or output
+  3  it is empty, or of a version that this program does not know
+
+EXAMPLES
+    verify inspect x.receipt.json
+    verify inspect checkpoint
+`
+
+func helpMain() string {
+	var b strings.Builder
+	b.WriteString(`verify - check Obstat's receipts and logs, offline
+
+SYNOPSIS
+  verify COMMAND [FLAGS] FILE
+
+COMMANDS
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+	}
+	b.WriteString(`  help      say more about a command
+
+  There is no networking code in this program: it reads the files that it is
+  given and standard input, and asks nobody.
+` + helpStatus + `
+EXAMPLES
+  verify bundle --policy log.policy --trust engines.trust x.receipt.json
+  verify inspect x.receipt.json
+  verify help bundle
+`)
+	return b.String()
+}
+
+// synopsis returns the usage line of a help text.
+func synopsis(help string) string {
+	_, rest, _ := strings.Cut(help, "SYNOPSIS\n  ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return "usage: " + line
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/obstat/obstat/bundle"
+	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
+)
+
+// invocation is one call of a command: its flags, its one operand, its streams.
+type invocation struct {
+	command string
+	operand string
+	stdin   io.Reader
+	stdout  io.Writer
+
+	policy, policySum string
+	trust, trustSum   string
+	registry          string
+	json              bool
+	jobs              int
+	expect, require   list
+}
+
+// list is a flag that may be repeated.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, " ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+// invoke parses flags, which may stand before and behind the operand, and runs
+// the command.
+func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	inv := &invocation{command: c.name, stdin: stdin, stdout: stdout}
+	fs := inv.flags()
+	var operands []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return write(c.help, stdout, stderr)
+			}
+			return usage(c, err, stderr)
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			break
+		}
+		if consumed := len(args) - len(rest); consumed > 0 && args[consumed-1] == "--" {
+			operands = append(operands, rest...)
+			break
+		}
+		operands, args = append(operands, rest[0]), rest[1:]
+	}
+	if len(operands) != 1 {
+		return usage(c, fmt.Errorf("one FILE is wanted, got %d", len(operands)), stderr)
+	}
+	inv.operand = operands[0]
+	if err := inv.check(); err != nil {
+		return usage(c, err, stderr)
+	}
+	status, err := c.run(inv)
+	if err != nil {
+		fmt.Fprintf(stderr, "verify %s: %v\n", c.name, err)
+		return statusUsage
+	}
+	return status
+}
+
+func usage(c command, err error, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "verify %s: %v\n%s\n'verify help %s' says more.\n", c.name, err, synopsis(c.help), c.name)
+	return statusUsage
+}
+
+// flags are those that the command has.
+func (inv *invocation) flags() *flag.FlagSet {
+	fs := flag.NewFlagSet(inv.command, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.BoolVar(&inv.json, "json", false, "")
+	if inv.command == "inspect" {
+		return fs
+	}
+	fs.StringVar(&inv.policy, "policy", "", "")
+	fs.StringVar(&inv.policySum, "policy-sha256", "", "")
+	fs.StringVar(&inv.trust, "trust", "", "")
+	fs.StringVar(&inv.trustSum, "trust-sha256", "", "")
+	fs.Var(&inv.require, "require", "")
+	if inv.command == "log" {
+		fs.IntVar(&inv.jobs, "jobs", 0, "")
+		return fs
+	}
+	fs.StringVar(&inv.registry, "registry", "", "")
+	fs.Var(&inv.expect, "expect", "")
+	return fs
+}
+
+// check holds what the flags say against each other.
+func (inv *invocation) check() error {
+	stdin := 0
+	for _, name := range []string{inv.operand, inv.policy, inv.trust, inv.registry} {
+		if name == "-" {
+			stdin++
+		}
+	}
+	switch {
+	case stdin > 1:
+		return errors.New("standard input can be one file only")
+	case inv.policySum != "" && inv.policy == "":
+		return errors.New("--policy-sha256 without --policy")
+	case inv.trustSum != "" && inv.trust == "":
+		return errors.New("--trust-sha256 without --trust")
+	case inv.jobs < 0:
+		return errors.New("--jobs is negative")
+	}
+	for _, sum := range []string{inv.policySum, inv.trustSum} {
+		if b, err := hex.DecodeString(sum); err != nil || sum != "" && len(b) != sha256.Size {
+			return fmt.Errorf("%q is no SHA-256 in hex", sum)
+		}
+	}
+	for _, e := range inv.expect {
+		key, _, ok := strings.Cut(e, "=")
+		if !ok || !slices.Contains(bundle.ExpectKeys(), key) {
+			return fmt.Errorf("--expect %q: want KEY=VALUE, where KEY is one of %s", e, strings.Join(bundle.ExpectKeys(), " "))
+		}
+	}
+	for _, name := range inv.require {
+		if !slices.Contains(requirable(inv.command), name) {
+			return fmt.Errorf("--require %q: want one of %s", name, strings.Join(requirable(inv.command), " "))
+		}
+	}
+	return nil
+}
+
+// read returns at most limit+1 bytes of a file or of standard input.
+func (inv *invocation) read(name string, limit int64) ([]byte, error) {
+	if name == "-" {
+		b, err := io.ReadAll(io.LimitReader(inv.stdin, limit+1))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read standard input: %w", err)
+		}
+		return b, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil {
+		return nil, err
+	} else if st.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, and a file is wanted", name)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// pinned reads a trust file and holds it against its digest.
+func (inv *invocation) pinned(name, sum string, limit int64) ([]byte, error) {
+	b, err := inv.read(name, limit)
+	if err != nil {
+		return nil, err
+	}
+	if got := sha256.Sum256(b); sum != "" && !strings.EqualFold(hex.EncodeToString(got[:]), sum) {
+		return nil, fmt.Errorf("%s: %w", name, &report.Error{Code: report.CodeTrustDigest, Expected: strings.ToLower(sum), Actual: hex.EncodeToString(got[:])})
+	}
+	return b, nil
+}
+
+// policyAndTrust reads the trust files that were given.
+func (inv *invocation) policyAndTrust() (p *trust.Policy, e *trust.Engines, err error) {
+	if inv.policy != "" {
+		b, err := inv.pinned(inv.policy, inv.policySum, trust.MaxPolicy)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p, err = trust.ParsePolicy(b); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", inv.policy, err)
+		}
+	}
+	if inv.trust != "" {
+		b, err := inv.pinned(inv.trust, inv.trustSum, trust.MaxEngines)
+		if err != nil {
+			return nil, nil, err
+		}
+		if e, err = trust.ParseEngines(b); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", inv.trust, err)
+		}
+	}
+	return p, e, nil
+}
+
+// print writes a report and returns its exit status.
+func (inv *invocation) print(r *report.Report) (int, error) {
+	out := []byte(r.Text())
+	if inv.json {
+		out = r.JSON()
+	}
+	if _, err := inv.stdout.Write(out); err != nil {
+		return 0, fmt.Errorf("cannot write the report: %w", err)
+	}
+	return r.ExitCode(), nil
+}

@@ -1,0 +1,81 @@
+// Command verify checks Obstat's artifacts offline. It has no networking code:
+// it reads the files it is given and standard input, writes standard output,
+// and asks nobody.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// statusUsage is the exit status for usage, unreadable input or output, a
+// malformed trust file, and faults of this program. The others are those of
+// report.Overall.
+const statusUsage = 2
+
+// command is one word after "verify".
+type command struct {
+	name    string
+	summary string
+	help    string
+	run     func(*invocation) (int, error)
+}
+
+func commands() []command {
+	return []command{
+		{"receipt", "check one signed envelope", helpReceipt, runReceipt},
+		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle},
+		{"log", "check a whole log from a directory of tiles", helpLog, runLog},
+		{"inspect", "show any artifact, and check nothing", helpInspect, runInspect},
+	}
+}
+
+// run is the program without the process around it.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	defer func() {
+		// A panic is this program's fault and never the artifact's answer.
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "verify: internal error: %v\n", p)
+			status = statusUsage
+		}
+	}()
+	if len(args) == 0 {
+		fmt.Fprint(stderr, helpMain())
+		return statusUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return help(args[1:], stdout, stderr)
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.invoke(args[1:], stdin, stdout, stderr)
+		}
+	}
+	fmt.Fprintf(stderr, "verify: no command %q\n\n%s", args[0], helpMain())
+	return statusUsage
+}
+
+func help(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		return write(helpMain(), stdout, stderr)
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return write(c.help, stdout, stderr)
+		}
+	}
+	fmt.Fprintf(stderr, "verify: no command %q\n\n%s", args[0], helpMain())
+	return statusUsage
+}
+
+func write(text string, stdout, stderr io.Writer) int {
+	if _, err := io.WriteString(stdout, text); err != nil {
+		fmt.Fprintf(stderr, "verify: cannot write: %v\n", err)
+		return statusUsage
+	}
+	return 0
+}
