@@ -113,7 +113,9 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.conclude(r, interrupted)
+	if err := a.conclude(r, interrupted); err != nil {
+		return nil, err
+	}
 	a.require(r)
 	return r, nil
 }

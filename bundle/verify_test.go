@@ -3,6 +3,7 @@ package bundle_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -309,7 +310,7 @@ func TestChainsDiverge(t *testing.T) {
 	hold(t, bundle.Verify(a.Bundle(at["run-open"], a.Size()), o), 1, want{"KEY-LISTED-AT", no, report.CodeRegistryDiverged})
 
 	bad := *o.Registry
-	bad.Checkpoint = bytes.Replace(bad.Checkpoint, []byte("\n46\n"), []byte("\n47\n"), 1)
+	bad.Checkpoint = bytes.Replace(bad.Checkpoint, fmt.Appendf(nil, "\n%d\n", b.Size()), fmt.Appendf(nil, "\n%d\n", b.Size()+1), 1)
 	o.Registry = &bad
 	hold(t, bundle.Verify(a.Bundle(at["run-open"], a.Size()), o), 1, want{"KEY-LISTED-AT", no, report.CodeCheckpointSignatureInvalid})
 }

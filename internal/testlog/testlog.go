@@ -65,10 +65,13 @@ type entry struct {
 	env   *dsse.Envelope
 }
 
+// Bare returns a log that holds nothing, not even its genesis.
+func Bare(t testing.TB) *Log { return &Log{t: t, nodes: map[merkle.NodeID]merkle.Hash{}} }
+
 // New returns a log that holds its genesis and what extra adds to it.
 func New(t testing.TB, extra ...trust.Addition) *Log {
 	t.Helper()
-	l := &Log{t: t, nodes: map[merkle.NodeID]merkle.Hash{}}
+	l := Bare(t)
 	add := append([]trust.Addition{
 		Add("registrar-1", trust.Registrar), Add("registrar-2", trust.Registrar),
 		Add("engine", trust.Engine), Add("approver", trust.Approver),
