@@ -152,32 +152,34 @@ func (d *demo) notAGoAhead(ctx context.Context, v *verifier) error {
 	return nil
 }
 
-// flipByte changes one bit of one byte of a bundle, in the signed payload.
+// flipByte changes one byte of a bundle: the base64 digit that holds the lowest
+// bit of a byte of the digest that was fired, so that all of it still reads.
 func (d *demo) flipByte(ctx context.Context, v *verifier) error {
 	s, err := d.find("outcome-committed")
 	if err != nil {
 		return err
 	}
+	const member, digits = `"payload":"`, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	forged := bytes.Clone(s.recorded.JSON)
-	const member = `"payload":"`
-	at := bytes.Index(forged, []byte(member))
-	if at < 0 {
-		return fmt.Errorf("%s: no payload where one is expected", s.file)
+	outcome, ok := s.recorded.Statement.Statement.Receipt.(receipt.Outcome)
+	begin := bytes.Index(forged, []byte(member))
+	digest := bytes.Index(s.recorded.Statement.Payload(), outcome.Request[:])
+	if !ok || begin < 0 || digest < 0 {
+		return fmt.Errorf("%s: there is no digest where one is expected", s.file)
 	}
-	// A digit from 0 to 9 with its lowest bit changed is another one, so the
-	// base64 stays base64; one well inside shows that any byte will do.
-	for at += len(member) + 200; at < len(forged) && (forged[at] < '0' || forged[at] > '9'); at++ {
+	// Three bytes are four digits; the last six bits of the third are the fourth.
+	third := digest + 2 - digest%3
+	at := begin + len(member) + third/3*4 + 3
+	was := strings.IndexByte(digits, forged[at])
+	if was < 0 {
+		return fmt.Errorf("%s: byte %d is no base64 digit", s.file, at)
 	}
-	if at == len(forged) {
-		return fmt.Errorf("%s: no digit in the payload", s.file)
-	}
-	was := forged[at]
-	forged[at] ^= 1
+	forged[at] = digits[was^1]
 	file := d.path("flipped-byte.receipt.json")
 	if err := os.WriteFile(file, forged, 0o644); err != nil {
 		return err
 	}
-	d.say("   byte    %s, byte %d of %d: %q becomes %q", filepath.Base(s.file), at, len(forged), was, forged[at])
+	d.say("   byte    %s, byte %d of %d: %q becomes %q", filepath.Base(s.file), at, len(forged), digits[was], forged[at])
 	return d.refuted(ctx, v, file)
 }
 

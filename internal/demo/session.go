@@ -347,6 +347,10 @@ func reasons(j *gate.Judged) string {
 var digests = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{56}\b`)
 
 func remark(out *gate.Outcome) string {
+	var moved *gate.MovedError
+	if errors.As(out.Err, &moved) {
+		return moved.Path + " is not what the change was made from; nothing was applied"
+	}
 	if f, ok := out.Disposition.(receipt.Failed); ok {
 		return fmt.Sprintf("%s %d, restored: %s", f.Code, out.Process.Exit, f.Restored)
 	}
