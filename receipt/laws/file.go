@@ -1,0 +1,503 @@
+package laws
+
+import (
+	"bytes"
+
+	"github.com/obstat/obstat/report"
+)
+
+// file is what the log says about one statement, in the order in which its
+// records come: the statement, the decisions on it, the outcomes of it, the
+// compensations of it. Of each only as much is kept as the next needs.
+type file struct {
+	id      digest
+	subject subject
+	first   decision // the first decision, by an approver
+	decided bool
+
+	answers uint64 // outcomes of the same run
+	answer  answer // the first of them
+	unknown bool   // an outcome of a later version answers it
+}
+
+// subject is the statement that a file is about.
+type subject struct {
+	has      bool
+	index    uint64
+	flags    byte
+	names    names
+	act      act
+	receipt  digest
+	request  digest
+	ticket   [16]byte
+	expires  int64
+	approval digest
+	wrote    []byte // of committed: key and value, one after another
+}
+
+// decision is what an approver answered.
+type decision struct {
+	index    uint64
+	flags    byte
+	id       digest
+	judgment digest
+	request  digest
+	ticket   [16]byte
+	approves bool
+	at       int64
+}
+
+// answer is an outcome that settles the statement.
+type answer struct {
+	index   uint64
+	id      digest
+	flags   byte
+	names   names
+	act     act
+	of      digest
+	request digest
+	fired   bool   // of committed: what was fired is the outcome's request
+	rests   digest // the approval of an attempt, the decision of a rejection
+	seen    uint64 // size of a checkpoint of this log
+}
+
+// readFiles goes through the first order.
+func (c *Check) readFiles() error {
+	var f file
+	started := false
+	err := c.files.each(func(record []byte) error {
+		r := reader{b: record}
+		id, tag, index := r.digest(), r.byte(), r.uint64()
+		if !started || id != f.id {
+			if started {
+				if err := c.closeFile(&f); err != nil {
+					return err
+				}
+			}
+			f = file{id: id}
+			started = true
+		}
+		var err error
+		switch tag {
+		case tagSubject:
+			err = c.readSubject(&f, index, &r)
+		case tagDecision:
+			c.readDecision(&f, index, &r)
+		case tagAnswer:
+			err = c.readAnswer(&f, index, &r)
+		case tagCompensation:
+			err = c.readCompensation(&f, index, &r)
+		}
+		if r.bad {
+			return spoilt()
+		}
+		return err
+	})
+	if err == nil && started {
+		err = c.closeFile(&f)
+	}
+	return err
+}
+
+func (c *Check) readSubject(f *file, index uint64, r *reader) error {
+	flags, who := r.byte(), r.names()
+	if f.subject.has {
+		return c.find(finding{law: NothingMissing, code: report.CodeLawRepeated, only: true, flags: flags | f.subject.flags,
+			evidence: evidence(index, f.subject.index), leaves: 2}, who.run())
+	}
+	s := subject{has: true, index: index, flags: flags, names: bytes.Clone(who), act: act(r.byte())}
+	if flags&flagVersion == 0 && s.act != actDecision {
+		s.receipt = r.digest()
+		switch {
+		case s.act.isJudgment() || s.act == actFaultOpen:
+			s.request = r.digest()
+		case s.act.isOutcome():
+			s.request = r.digest()
+			s.approval = r.optional()
+			s.wrote = bytes.Clone(r.b)
+		}
+		if s.act == actEscalate {
+			s.ticket = [16]byte(r.take(16))
+			s.expires = int64(r.uint64())
+		}
+	}
+	f.subject = s
+	return nil
+}
+
+func (c *Check) readDecision(f *file, index uint64, r *reader) {
+	if f.decided {
+		c.rep.Late++
+		return
+	}
+	f.decided = true
+	d := decision{index: index, flags: r.byte()}
+	if d.flags&flagVersion == 0 {
+		d.id, d.judgment, d.request = r.digest(), r.digest(), r.digest()
+		d.ticket = [16]byte(r.take(16))
+		d.approves = r.bool()
+		d.at = int64(r.uint64())
+	}
+	f.first = d
+}
+
+// matches: the decision is about this judgment and no other.
+func (d *decision) matches(s *subject) bool {
+	return d.judgment == s.receipt && d.request == s.request && d.ticket == s.ticket
+}
+
+// violates sends a violation shown by the answer, its statement and at most one
+// more leaf to the run of the answer.
+func (c *Check) violates(l Law, code report.Code, a *answer, s *subject, more *decision) error {
+	f := finding{law: l, code: code, flags: a.flags, evidence: evidence(a.index), leaves: 1}
+	if s != nil {
+		f.flags |= s.flags
+		f.evidence[f.leaves] = s.index
+		f.leaves++
+	}
+	if more != nil {
+		f.flags |= more.flags
+		f.evidence[f.leaves] = more.index
+		f.leaves++
+	}
+	return c.find(f, a.names.run())
+}
+
+// unchecked says that law 2 cannot be asked of an attempt, since law 1 has not
+// found what it answers.
+func (c *Check) unchecked(code report.Code, a *answer) error {
+	if !a.act.attempted() && a.act != actRejected {
+		return nil
+	}
+	return c.find(finding{law: AdmittedFirst, code: code, only: true, flags: a.flags, evidence: evidence(a.index)}, a.names.run())
+}
+
+func (c *Check) readAnswer(f *file, index uint64, r *reader) error {
+	a := answer{index: index, flags: r.byte(), names: r.names()}
+	s := &f.subject
+	if a.flags&flagVersion != 0 {
+		f.unknown = f.unknown || s.has && s.names.equal(a.names)
+		return nil
+	}
+	a.id, a.act = r.digest(), act(r.byte())
+	a.of, a.request, a.fired = r.digest(), r.digest(), r.bool()
+	a.rests, a.seen = r.optional(), r.uint64()
+	if f.answers > 0 && a.id == f.answer.id {
+		return nil // one statement in two leaves, which its own file tells
+	}
+	code := report.Code("")
+	switch {
+	case r.bad:
+		return nil
+	case !s.has:
+		if err := c.violates(JudgedFirst, report.CodeLaw1Missing, &a, nil, nil); err != nil {
+			return err
+		}
+		return c.unchecked(report.CodeLaw1Missing, &a)
+	case !bytes.Equal(s.names.principal(), a.names.principal()):
+		code = report.CodeLaw1Principal
+	case !s.names.equal(a.names):
+		code = report.CodeLaw1Run
+	case s.flags&flagVersion != 0:
+		return nil // the run is not checked: a statement of it is not known
+	case !s.act.isJudgment() && s.act != actFaultOpen && !s.act.isOutcome():
+		code = report.CodeLaw1Kind
+	}
+	if code != "" {
+		if err := c.violates(JudgedFirst, code, &a, s, nil); err != nil {
+			return err
+		}
+		return c.unchecked(code, &a)
+	}
+	return c.settle(f, &a)
+}
+
+// settle holds an outcome to laws 1 to 4 against the statement of its run that
+// it answers.
+func (c *Check) settle(f *file, a *answer) error {
+	s := &f.subject
+	var found []finding
+	add := func(l Law, code report.Code, more *answer) {
+		x := finding{law: l, code: code, flags: a.flags | s.flags, evidence: evidence(a.index, s.index), leaves: 2}
+		if more != nil {
+			x.flags |= more.flags
+			x.evidence[2], x.leaves = more.index, 3
+		}
+		found = append(found, x)
+	}
+	if a.index < s.index {
+		add(JudgedFirst, report.CodeLaw1Later, nil)
+	}
+	if s.act.isOutcome() && !s.act.leftOpen() {
+		add(JudgedFirst, report.CodeLaw1Kind, nil)
+		add(SettledOnce, report.CodeLaw4Again, nil)
+	}
+	if a.of != s.receipt {
+		add(JudgedFirst, report.CodeLaw1Receipt, nil)
+	}
+	if a.request != s.request {
+		add(JudgedFirst, report.CodeLaw1Request, nil)
+		if a.act == actCommitted && a.fired {
+			add(JudgedIsExecuted, report.CodeLaw3Fired, nil)
+		}
+	}
+	if f.answers > 0 {
+		add(SettledOnce, report.CodeLaw4Twice, &f.answer)
+	} else {
+		f.answer = *a
+		f.answer.names = nil // the record is gone after this
+	}
+	f.answers++
+	c.rep.Outcomes++
+	if a.seen > s.index {
+		c.rep.Seen++
+	}
+	for _, x := range found {
+		if err := c.find(x, a.names.run()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.act.attempted():
+		return c.admitted(f, a)
+	case a.act == actRejected:
+		return c.rejection(f, a)
+	}
+	return nil
+}
+
+// admitted is law 2 for an effect that was attempted.
+func (c *Check) admitted(f *file, a *answer) error {
+	s := &f.subject
+	if s.act.isOutcome() {
+		if a.rests != s.approval {
+			return c.violates(AdmittedFirst, report.CodeLaw2Approval, a, s, nil)
+		}
+		return nil
+	}
+	if a.rests != (digest{}) {
+		c.rec.head(a.rests, 0, a.index)
+		c.rec.byte(a.flags)
+		c.rec = append(c.rec, a.names...)
+		if err := c.uses.add(c.rec); err != nil {
+			return err
+		}
+	}
+	switch s.act {
+	case actDeny:
+		return c.violates(AdmittedFirst, report.CodeLaw2Denied, a, s, nil)
+	case actEscalate:
+		return c.approved(f, a)
+	}
+	if a.rests != (digest{}) { // nobody was asked
+		return c.violates(AdmittedFirst, report.CodeLaw2Approval, a, s, nil)
+	}
+	return nil
+}
+
+// approved is law 2 after an escalation.
+func (c *Check) approved(f *file, a *answer) error {
+	s, d := &f.subject, &f.first
+	if !f.decided {
+		return c.violates(AdmittedFirst, report.CodeLaw2Undecided, a, s, nil)
+	}
+	if d.flags&flagVersion != 0 {
+		return c.find(finding{law: AdmittedFirst, code: report.CodeLawVersion, only: true, flags: a.flags | d.flags,
+			evidence: evidence(a.index, d.index), leaves: 2}, a.names.run())
+	}
+	var codes []report.Code
+	switch {
+	case d.index > a.index:
+		codes = append(codes, report.CodeLaw2Undecided)
+	case d.index < s.index:
+		codes = append(codes, report.CodeLaw2Early)
+	}
+	if !d.approves {
+		codes = append(codes, report.CodeLaw2Rejected)
+	}
+	if !d.matches(s) {
+		codes = append(codes, report.CodeLaw2Mismatch)
+	}
+	if d.at > s.expires {
+		codes = append(codes, report.CodeLaw2Late)
+	}
+	if c.cosignedWithout(s.expires, d.index) {
+		codes = append(codes, report.CodeLaw2LateLogged)
+	}
+	if a.rests != d.id {
+		codes = append(codes, report.CodeLaw2Approval)
+	}
+	for _, code := range codes {
+		if err := c.violates(AdmittedFirst, code, a, s, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejection is law 2 for an outcome that says that a person said no: the first
+// decision must say so, and the outcome name it.
+func (c *Check) rejection(f *file, a *answer) error {
+	s, d := &f.subject, &f.first
+	if !f.decided {
+		return c.violates(AdmittedFirst, report.CodeLaw2Rejection, a, s, nil)
+	}
+	if d.flags&flagVersion != 0 {
+		return c.find(finding{law: AdmittedFirst, code: report.CodeLawVersion, only: true, flags: a.flags | d.flags,
+			evidence: evidence(a.index, d.index), leaves: 2}, a.names.run())
+	}
+	if s.act != actEscalate || d.approves || !d.matches(s) || d.index > a.index || d.index < s.index || a.rests != d.id {
+		return c.violates(AdmittedFirst, report.CodeLaw2Rejection, a, s, d)
+	}
+	return nil
+}
+
+// readCompensation is law 7.
+func (c *Check) readCompensation(f *file, index uint64, r *reader) error {
+	flags, who := r.byte(), r.names()
+	committed, attested := r.bool(), r.bool()
+	s := &f.subject
+	x := finding{law: UndoneSoundly, flags: flags, evidence: evidence(index), leaves: 1}
+	if s.has {
+		x.flags |= s.flags
+		x.evidence[1], x.leaves = s.index, 2
+	}
+	found := func(code report.Code, only bool) error {
+		x.code, x.only = code, only
+		return c.find(x, who.run())
+	}
+	switch {
+	case !s.has: // it may stand in another log
+		return found(report.CodeLaw7Missing, true)
+	case s.flags&flagVersion != 0:
+		return found(report.CodeLawVersion, true)
+	case !s.act.isOutcome():
+		return found(report.CodeLaw7Kind, false)
+	}
+	if index < s.index {
+		if err := found(report.CodeLaw7Later, false); err != nil {
+			return err
+		}
+	}
+	if !attested {
+		return found(report.CodeLaw7Unobservable, true)
+	}
+	recorded, unchanged := true, true
+	for len(r.b) > 0 && !r.bad {
+		same := r.bool()
+		entry := r.entry()
+		unchanged = unchanged && same
+		recorded = recorded && holdsEntry(s.wrote, entry)
+	}
+	if !recorded {
+		if err := found(report.CodeLaw7Expected, false); err != nil {
+			return err
+		}
+	}
+	if committed && !unchanged {
+		return found(report.CodeLaw7Overwrote, false)
+	}
+	return nil
+}
+
+// entry reads a value and the digest behind it as one byte string.
+func (r *reader) entry() []byte {
+	all := r.b
+	r.byte()
+	n := r.take(2)
+	r.take(int(n[0])<<8 | int(n[1]))
+	r.take(32)
+	if r.bad {
+		return nil
+	}
+	return all[:len(all)-len(r.b)]
+}
+
+func holdsEntry(wrote, entry []byte) bool {
+	r := reader{b: wrote}
+	for len(r.b) > 0 && !r.bad {
+		if bytes.Equal(r.entry(), entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeFile says what no outcome answers (law 6), and that a law rests on a
+// disowned decision.
+func (c *Check) closeFile(f *file) error {
+	s := &f.subject
+	if !s.has || s.flags&flagVersion != 0 || !s.act.isJudgment() && s.act != actFaultOpen {
+		return nil
+	}
+	if s.act == actEscalate && f.decided && f.first.flags&flagDisowned != 0 {
+		for _, l := range []Law{AdmittedFirst, SettledOnce, NothingHanging} {
+			if err := c.find(finding{law: l, code: report.CodeLawDisowned, only: true, flags: f.first.flags,
+				evidence: evidence(f.first.index, s.index), leaves: 2}, s.names.run()); err != nil {
+				return err
+			}
+		}
+	}
+	if f.answers > 0 || f.unknown {
+		return nil
+	}
+	hanging := finding{law: NothingHanging, code: report.CodeLaw6Hanging, hangs: true, flags: s.flags, evidence: evidence(s.index)}
+	switch s.act {
+	case actAdmit, actFaultOpen:
+		return c.find(hanging, s.names.run())
+	case actEscalate:
+		return c.pending(f, hanging)
+	}
+	return nil
+}
+
+// pending is an escalation without an outcome.
+func (c *Check) pending(f *file, hanging finding) error {
+	s, d := &f.subject, &f.first
+	if f.decided {
+		hanging.flags |= d.flags
+		hanging.evidence[1], hanging.leaves = d.index, 2
+		switch {
+		case d.flags&flagVersion != 0:
+			hanging.code, hanging.hangs, hanging.only = report.CodeLawVersion, false, true
+			return c.find(hanging, s.names.run())
+		case d.matches(s) && !d.approves:
+			return nil // a person said no, and a denial needs no outcome
+		case d.matches(s) && d.at <= s.expires:
+			return c.find(hanging, s.names.run())
+		}
+	}
+	switch {
+	case c.o.Now == 0:
+		hanging.code, hanging.hangs, hanging.only = report.CodeLaw6Now, false, true
+	case c.o.Now > s.expires:
+		hanging.code = report.CodeLaw6Expired
+	default:
+		return nil
+	}
+	return c.find(hanging, s.names.run())
+}
+
+// readUses is law 4 for approvals: the second order of outcomes, by the
+// approval they rest on. Only those that answer a judgment or fault are there,
+// since an outcome that settles another rests on the approval of that one.
+func (c *Check) readUses() error {
+	var last digest
+	var first uint64
+	var firstFlags byte
+	started := false
+	return c.uses.each(func(record []byte) error {
+		r := reader{b: record}
+		id, _, index := r.digest(), r.byte(), r.uint64()
+		flags, who := r.byte(), r.names()
+		if r.bad {
+			return spoilt()
+		}
+		if started && id == last {
+			return c.find(finding{law: SettledOnce, code: report.CodeLaw4Approval, flags: flags | firstFlags,
+				evidence: evidence(index, first), leaves: 2}, who.run())
+		}
+		started, last, first, firstFlags = true, id, index, flags
+		return nil
+	})
+}
