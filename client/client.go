@@ -131,8 +131,8 @@ func (c *Client) Seen() receipt.Seen {
 }
 
 // Recorded is a statement that stands in the log: every required check of its
-// bundle was made under the client's trust and was verified. Only a Client
-// makes one.
+// bundle was made under the client's trust and was verified. A Client makes one
+// after that and in no other case.
 type Recorded struct {
 	Statement *receipt.Decoded
 	Index     uint64         // of its leaf

@@ -107,7 +107,8 @@ func (e *FaultError) Unwrap() error { return e.Err }
 //
 // The error is a [*FaultError] where no verdict was reached, and the log's
 // where the judgment could not be recorded; judging the same request again then
-// records the same judgment.
+// records the same judgment. If that is not done, and only the log's answer was
+// lost, a judgment stays in the log without an outcome.
 func (g *Gate) Judge(ctx context.Context, req Request) (*Judged, error) {
 	frozen, err := req.Effect.Freeze()
 	if err != nil {
