@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/internal/dagcbor"
@@ -50,6 +51,16 @@ type Config struct {
 	GroupBytes   int   // bytes of leaves in one group
 	SegmentBytes int64 // a segment longer than this is followed by another
 
+	// Index keeps what is derived from the leaves and makes look-ups of old
+	// statements; nil keeps every statement in memory, read again at start.
+	Index Index
+
+	// PublishEvery is how often tiles and checkpoint are written behind the log;
+	// 0 means a second. Negative: only at Close.
+	PublishEvery time.Duration
+
+	mutant mutant // for this package's tests
+
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand
 	Logger *slog.Logger // nil means silence
 }
@@ -67,6 +78,9 @@ func (cfg Config) complete() (*Config, error) {
 	def(&cfg.GroupBytes, DefaultGroupBytes)
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = DefaultSegmentBytes
+	}
+	if cfg.PublishEvery == 0 {
+		cfg.PublishEvery = time.Second
 	}
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Reader

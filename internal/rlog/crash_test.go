@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 	"testing"
 
@@ -15,7 +16,8 @@ import (
 
 // history is what clients of a log were told, over all its restarts.
 type history struct {
-	created bool // Create answered nil
+	disk    *faultfs.FS // the disk of the log as it goes on
+	created bool        // Create answered nil
 	answers []Result
 }
 
@@ -48,13 +50,63 @@ func submitScript(l *Log, h *history, round int) error {
 		if i == 2 {
 			leaf += string(make([]byte, 9000)) // a record of several pages
 		}
-		r, err := l.Submit(context.Background(), item(leaf))
+		if err := h.submit(l, leaf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longScript fills tiles, rolls and drops segments. The first process dies and
+// does not close.
+func longScript(cfg Config, h *history) error {
+	cfg.SegmentBytes = 700 // two groups
+	genesis := make([][]byte, 251)
+	for i := range genesis {
+		genesis[i] = fmt.Appendf(nil, "g%d|", i)
+	}
+	if err := Create(cfg, genesis...); err != nil {
+		return err
+	}
+	h.created = true
+	for round, n := range []int{3, 4, 2} {
+		l, err := Open(cfg)
 		if err != nil {
 			return err
 		}
-		h.answers = append(h.answers, r)
+		for i := range n {
+			if err = h.submit(l, fmt.Sprintf("statement %d-%d|", round, i)); err != nil {
+				break
+			}
+			if i != 1 {
+				continue
+			}
+			if err = l.publish(); err != nil {
+				break
+			}
+		}
+		if err == nil && round == 0 {
+			h.disk = h.disk.Kill()
+			cfg.FS = h.disk
+			l.Close()
+			continue
+		}
+		if cerr := l.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (h *history) submit(l *Log, leaf string) error {
+	r, err := l.Submit(context.Background(), item(leaf))
+	if err == nil {
+		h.answers = append(h.answers, r)
+	}
+	return err
 }
 
 // verify opens the log as it was left and checks everything that anybody was
@@ -130,15 +182,20 @@ func (h *history) check(cfg Config, l *Log) error {
 }
 
 // powerCuts are the ways for power to go.
-func powerCuts() map[string]faultfs.Keep {
-	m := map[string]faultfs.Keep{
-		"lose all": faultfs.LoseAll(), "keep all": faultfs.KeepAll(), "tear last": faultfs.TearLast(),
-		"lose first": faultfs.LoseFirst(), "names only": faultfs.NamesOnly(), "bytes only": faultfs.BytesOnly(),
+func powerCuts() []powerCut {
+	cuts := []powerCut{
+		{"lose all", faultfs.LoseAll}, {"keep all", faultfs.KeepAll}, {"tear last", faultfs.TearLast},
+		{"lose first", faultfs.LoseFirst}, {"names only", faultfs.NamesOnly}, {"bytes only", faultfs.BytesOnly},
 	}
 	for i := range uint64(3) {
-		m[fmt.Sprint("random ", i)] = faultfs.Random(i)
+		cuts = append(cuts, powerCut{fmt.Sprint("random ", i), func() faultfs.Keep { return faultfs.Random(i) }})
 	}
-	return m
+	return cuts
+}
+
+type powerCut struct {
+	name string
+	keep func() faultfs.Keep
 }
 
 // atStep makes the fault happen at one step.
@@ -151,136 +208,233 @@ func atStep(n int, f faultfs.Fault) faultfs.Hook {
 	}
 }
 
-// steps is the number of steps of the script without faults.
-func steps(t *testing.T) int {
-	disk := faultfs.New()
-	var h history
-	if err := script(testConfig(t, disk), &h); err != nil {
-		t.Fatal(err)
-	}
-	if len(h.answers) != 8 {
-		t.Fatalf("%d answers", len(h.answers))
-	}
-	return len(disk.Ops())
+// life is a script and how often it answers.
+type life struct {
+	run     func(Config, *history) error
+	answers int
 }
 
-// cutEverywhere cuts the power at every step, in every way, and returns what
-// was found wrong, by place.
-func cutEverywhere(t *testing.T, mutant faultfs.Mutant, verify func(*history, Config) error) (cases int, wrong []string) {
-	for step := range steps(t) {
-		for _, applied := range []bool{false, true} {
-			for name, keep := range powerCuts() {
-				disk := faultfs.New()
-				disk.SetMutant(mutant)
-				disk.SetHook(atStep(step, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: applied}))
-				var h history
-				if err := script(testConfig(t, disk), &h); err == nil {
-					t.Fatalf("the script ended well with power cut at step %d", step)
-				}
-				cases++
-				if err := verify(&h, testConfig(t, disk.PowerCut(keep))); err != nil {
-					ops := disk.Ops()
-					wrong = append(wrong, fmt.Sprintf("%v, applied %v, %s: %v", ops[len(ops)-1], applied, name, err))
-				}
+var shortLife, longLife = life{script, 8}, life{longScript, 9}
+
+// live runs a script on a fresh disk.
+func (s life) live(t *testing.T, m faultfs.Mutant, own mutant, hook faultfs.Hook) (*history, error) {
+	h := &history{disk: faultfs.New()}
+	h.disk.SetMutant(m)
+	h.disk.SetHook(hook)
+	cfg := testConfig(t, h.disk)
+	cfg.mutant = own
+	return h, s.run(cfg, h)
+}
+
+// steps is the number of steps of a script without faults.
+func (s life) steps(t *testing.T, own mutant) int {
+	h, err := s.live(t, faultfs.Mutant{}, own, nil)
+	if own == (mutant{}) && (err != nil || len(h.answers) != s.answers) {
+		t.Fatalf("%d answers, %v", len(h.answers), err)
+	}
+	return len(h.disk.Ops())
+}
+
+// cutEverywhere cuts the power at every step and returns what was found wrong,
+// by place. Of the ways for power to go each step sees some, at least keep; with
+// OBSTAT_HEAVY all.
+func (s life) cutEverywhere(t *testing.T, m faultfs.Mutant, own mutant, keep int) (cases int, wrong []string) {
+	cuts := powerCuts()
+	if os.Getenv("OBSTAT_HEAVY") != "" {
+		keep = len(cuts)
+	}
+	for step := range s.steps(t, own) {
+		for i := range 2 * keep {
+			cut, applied := cuts[(step+i/2)%len(cuts)], i%2 == 0
+			h, err := s.live(t, m, own, atStep(step, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: applied}))
+			if err == nil {
+				t.Fatalf("the script ended well with power cut at step %d", step)
+			}
+			cases++
+			cfg := testConfig(t, h.disk.PowerCut(cut.keep()))
+			cfg.mutant = own
+			if err := h.verify(cfg); err != nil {
+				ops := h.disk.Ops()
+				wrong = append(wrong, fmt.Sprintf("%v, applied %v, %s: %v", ops[len(ops)-1], applied, cut.name, err))
 			}
 		}
 	}
 	return cases, wrong
 }
 
-func TestPowerCut(t *testing.T) {
-	cases, wrong := cutEverywhere(t, faultfs.Mutant{}, (*history).verify)
-	for _, w := range wrong {
-		t.Error(w)
+// The long life does what it is there for.
+func TestLongLife(t *testing.T) {
+	h, err := longLife.live(t, faultfs.Mutant{}, mutant{}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%d power cuts at %d steps", cases, steps(t))
+	seen := map[string]bool{}
+	for _, op := range h.disk.Ops() {
+		seen[fmt.Sprint(op.Kind, " ", op.Name)] = true
+	}
+	for _, want := range []string{"remove " + segmentName(1), "rename site/checkpoint", "rename site/tile/0/000",
+		"rename site/tile/entries/000", "rename site/tile/1/000.p/1", "remove site/tile/0/000.p"} {
+		if !seen[want] {
+			t.Errorf("no %s", want)
+		}
+	}
 }
 
-// The test above would see it if the engine did not sync.
+func TestPowerCut(t *testing.T) {
+	for name, s := range map[string]life{"short": shortLife, "long": longLife} {
+		keep := 3
+		if name == "long" {
+			keep = 2
+		}
+		cases, wrong := s.cutEverywhere(t, faultfs.Mutant{}, mutant{}, keep)
+		for _, w := range wrong {
+			t.Error(name, w)
+		}
+		t.Logf("%s life: %d power cuts at %d steps", name, cases, s.steps(t, mutant{}))
+	}
+}
+
+// The test above would see it if the engine did not sync, cut more than it may,
+// answered before it synced, or forgot.
 func TestPowerCutMutants(t *testing.T) {
-	for name, m := range map[string]faultfs.Mutant{"no fdatasync": {NoSyncData: true}, "no directory sync": {NoSyncDir: true}} {
-		_, wrong := cutEverywhere(t, m, (*history).verify)
+	for _, m := range []struct {
+		name string
+		life life
+		disk faultfs.Mutant
+		own  mutant
+	}{
+		{"no fdatasync", shortLife, faultfs.Mutant{NoSyncData: true}, mutant{}},
+		{"no directory sync", shortLife, faultfs.Mutant{NoSyncDir: true}, mutant{}},
+		{"cut too much", shortLife, faultfs.Mutant{}, mutant{cutTooMuch: true}},
+		{"reuse of an index", shortLife, faultfs.Mutant{}, mutant{answerEarly: true}},
+		{"forgetful", shortLife, faultfs.Mutant{}, mutant{forgetful: true}},
+		{"drop early", longLife, faultfs.Mutant{}, mutant{dropEarly: true}},
+	} {
+		_, wrong := m.life.cutEverywhere(t, m.disk, m.own, 2)
 		if len(wrong) == 0 {
-			t.Errorf("%s: nothing noticed", name)
+			t.Errorf("%s: nothing noticed", m.name)
 			continue
 		}
-		t.Logf("%s: %d power cuts noticed, first: %s", name, len(wrong), wrong[0])
+		t.Logf("%s: %d power cuts noticed, first: %s", m.name, len(wrong), wrong[0])
 	}
 }
 
 // A power cut while a log recovers from a power cut.
 func TestPowerCutInRecovery(t *testing.T) {
 	cuts := powerCuts()
-	n := steps(t)
-	for step := 12; step < n; step += 3 {
-		for name, keep := range cuts {
-			for again := range 8 {
-				disk := faultfs.New()
-				disk.SetHook(atStep(step, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: true}))
-				var h history
-				if err := script(testConfig(t, disk), &h); err == nil {
-					t.Fatal("no power cut")
-				}
-				disk = disk.PowerCut(keep)
-				disk.SetHook(atStep(again, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: again%2 == 0}))
-				_ = h.verify(testConfig(t, disk)) // whatever it came to
-				if err := h.verify(testConfig(t, disk.PowerCut(faultfs.Random(uint64(step))))); err != nil {
-					t.Errorf("step %d, %s, then step %d: %v", step, name, again, err)
-				}
+	for step := 12; step < longLife.steps(t, mutant{}); step += 7 {
+		for again := range 12 {
+			h, err := longLife.live(t, faultfs.Mutant{}, mutant{}, atStep(step, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: true}))
+			if err == nil {
+				t.Fatal("no power cut")
+			}
+			cut := cuts[(step+again)%len(cuts)]
+			disk := h.disk.PowerCut(cut.keep())
+			disk.SetHook(atStep(again, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: again%2 == 0}))
+			_ = h.verify(testConfig(t, disk)) // whatever it came to
+			if err := h.verify(testConfig(t, disk.PowerCut(faultfs.Random(uint64(step))))); err != nil {
+				t.Errorf("step %d, %s, then step %d: %v", step, cut.name, again, err)
 			}
 		}
 	}
 }
 
-// Every operation fails once, in every way. The writer stops; what comes after,
-// a restart, the death of the process or a power cut, finds everything that was
-// answered.
-func TestEveryOperationFails(t *testing.T) {
-	faults := map[string]faultfs.Fault{
-		"EIO":               {Err: syscall.EIO},
-		"EIO, done anyway":  {Err: syscall.EIO, Applied: true},
-		"disk full":         {Err: syscall.ENOSPC},
-		"disk full midway":  {Err: syscall.ENOSPC, Partial: 100},
-		"full after a page": {Err: syscall.ENOSPC, Partial: 5000},
-		"read-only":         {Err: syscall.EROFS},
-		"no permission":     {Err: fs.ErrPermission},
+// faults are the ways for an operation to fail.
+func faults() []namedFault {
+	return []namedFault{
+		{"EIO", faultfs.Fault{Err: syscall.EIO}},
+		{"EIO, done anyway", faultfs.Fault{Err: syscall.EIO, Applied: true}},
+		{"disk full", faultfs.Fault{Err: syscall.ENOSPC}},
+		{"disk full midway", faultfs.Fault{Err: syscall.ENOSPC, Partial: 100}},
+		{"full after a page", faultfs.Fault{Err: syscall.ENOSPC, Partial: 5000}},
+		{"read-only", faultfs.Fault{Err: syscall.EROFS}},
+		{"no permission", faultfs.Fault{Err: fs.ErrPermission}},
 	}
-	ends := map[string]func(*faultfs.FS) *faultfs.FS{
-		"restart":  (*faultfs.FS).Kill, // Close was called; the files are as they are
-		"lose all": func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.LoseAll()) },
-		"keep all": func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.KeepAll()) },
-		"random":   func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.Random(7)) },
-		"restart, then lose all": func(f *faultfs.FS) *faultfs.FS {
+}
+
+type namedFault struct {
+	name  string
+	fault faultfs.Fault
+}
+
+// ends are what may come after a failure.
+func ends(t *testing.T, h *history, own mutant) []namedEnd {
+	return []namedEnd{
+		{"restart", (*faultfs.FS).Kill}, // Close was called; the files are as they are
+		{"lose all", func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.LoseAll()) }},
+		{"keep all", func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.KeepAll()) }},
+		{"random", func(f *faultfs.FS) *faultfs.FS { return f.PowerCut(faultfs.Random(7)) }},
+		{"restart, then lose all", func(f *faultfs.FS) *faultfs.FS {
 			f = f.Kill()
-			if l, err := Open(testConfig(t, f)); err == nil {
-				l.Close()
-			}
+			cfg := testConfig(t, f)
+			cfg.mutant = own
+			_ = h.verify(cfg) // and goes on, and is told more
 			return f.PowerCut(faultfs.LoseAll())
-		},
+		}},
 	}
-	for step := range steps(t) {
-		for fault, f := range faults {
-			for end, what := range ends {
-				disk := faultfs.New()
-				disk.SetHook(atStep(step, f))
-				var h history
-				err := script(testConfig(t, disk), &h)
-				if err != nil && !errors.Is(err, f.Err) {
-					t.Errorf("step %d, %s: the error does not say why: %v", step, fault, err)
+}
+
+type namedEnd struct {
+	name string
+	end  func(*faultfs.FS) *faultfs.FS
+}
+
+// failEverywhere fails every operation once and returns what was found wrong.
+func (s life) failEverywhere(t *testing.T, own mutant, each int) (cases int, wrong []string) {
+	all := faults()
+	if os.Getenv("OBSTAT_HEAVY") != "" {
+		each = len(all) * len(ends(t, nil, own))
+	}
+	for step := range s.steps(t, own) {
+		for i := range each {
+			f := all[(step+i)%len(all)]
+			h, err := s.live(t, faultfs.Mutant{}, own, atStep(step, f.fault))
+			then := ends(t, h, own)
+			end := then[(step+i/len(all)+i)%len(then)]
+			place := fmt.Sprintf("%v, %s, %s", h.disk.Ops()[step], f.name, end.name)
+			if err != nil {
+				if !errors.Is(err, f.fault.Err) {
+					wrong = append(wrong, fmt.Sprintf("%s: the error does not say why: %v", place, err))
 				}
-				if err != nil {
-					switch c := report.CodeOf(err); c {
-					case report.CodeLogIO, report.CodeLogStopped:
-					default:
-						t.Errorf("step %d, %s: code %s", step, fault, c)
-					}
+				if c := report.CodeOf(err); c != report.CodeLogIO && c != report.CodeLogStopped {
+					wrong = append(wrong, fmt.Sprintf("%s: code %s", place, c))
 				}
-				if err := h.verify(testConfig(t, what(disk))); err != nil {
-					t.Errorf("%v, %s, %s: %v", disk.Ops()[step], fault, end, err)
-				}
+			}
+			cases++
+			cfg := testConfig(t, end.end(h.disk))
+			cfg.mutant = own
+			if err := h.verify(cfg); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %v", place, err))
 			}
 		}
 	}
+	return cases, wrong
+}
+
+// Every operation fails once. The writer stops; what comes after, a restart, the
+// death of the process or a power cut, finds everything that was answered.
+func TestEveryOperationFails(t *testing.T) {
+	for name, s := range map[string]life{"short": shortLife, "long": longLife} {
+		each := 8
+		if name == "long" {
+			each = 5
+		}
+		cases, wrong := s.failEverywhere(t, mutant{}, each)
+		for _, w := range wrong {
+			t.Error(name, w)
+		}
+		t.Logf("%s life: %d failures", name, cases)
+	}
+}
+
+// The test above would see it if recovery signed on top of what the disk may
+// never have got.
+func TestFailureMutants(t *testing.T) {
+	_, wrong := shortLife.failEverywhere(t, mutant{signEarly: true}, 35)
+	if len(wrong) == 0 {
+		t.Fatal("sign before recovery is checked: nothing noticed")
+	}
+	t.Logf("%d failures noticed, first: %s", len(wrong), wrong[0])
 }
 
 // After a failed sync nothing is acknowledged, even though later syncs succeed,

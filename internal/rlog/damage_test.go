@@ -15,7 +15,8 @@ import (
 	"github.com/obstat/obstat/report"
 )
 
-// threeSegments is a log that was opened three times and closed, of segments
+// threeSegments is a log that was opened three times and never closed, so that
+// no checkpoint was published, of segments
 //
 //	1  group 1 (genesis)
 //	2  copy of group 1, groups 2 to 4
@@ -30,9 +31,8 @@ func threeSegments(t testing.TB) (*faultfs.FS, Config) {
 		for i := range 3 {
 			submit(t, l, fmt.Sprintf("statement %d-%d|some more bytes", round, i))
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		disk = disk.Kill()
+		cfg.FS = disk
 	}
 	return disk, cfg
 }
@@ -224,7 +224,8 @@ func TestLeafThatLooksLikeARecord(t *testing.T) {
 	fake := readFile(t, disk, segmentName(4))[records(t, cfg, 4)[1]:]
 	l := open(t, cfg)
 	submit(t, l, "innocent|"+string(fake))
-	l.Close()
+	disk = disk.Kill()
+	cfg.FS = disk
 	at := records(t, cfg, 5)
 	if err := disk.Edit(segmentName(5), func(b []byte) []byte { clear(b[at[1] : at[1]+60]); return b }); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,20 @@ func stopped(op, name string, cause error) error {
 		Fix: "mend the cause and start the log again; nothing that was not answered is promised"}, cause}
 }
 
+// stoppedBy makes an error of the publisher the reason of a fail-stop.
+func stoppedBy(err error) error {
+	var e *report.Error
+	if !errors.As(err, &e) {
+		e = &report.Error{Code: report.CodeInternal, Actual: err.Error()}
+	}
+	said := *e
+	said.Code = report.CodeLogStopped
+	if said.Fix == "" {
+		said.Fix = "mend the cause and start the log again; nothing that was not answered is promised"
+	}
+	return &refusal{&said, err}
+}
+
 func lockError(name string, cause error) error {
 	var held *durable.LockedError
 	if !errors.As(cause, &held) {
@@ -49,4 +63,14 @@ func beyond(what string, asked, size uint64) error {
 
 func configError(where, expected, actual string) error {
 	return &report.Error{Code: report.CodeLogConfig, Where: where, Expected: expected, Actual: actual}
+}
+
+// lost is a part of the log that must exist and does not.
+func lost(where, expected, fix string) error {
+	return &report.Error{Code: report.CodeLogLost, Where: where, Expected: expected, Actual: "none", Fix: fix}
+}
+
+func lostFile(name string) *report.Error {
+	return &report.Error{Code: report.CodeLogLost, Where: name, Expected: "a file that the published checkpoint covers",
+		Actual: "none", Fix: "restore it; `logd fsck` says what else is missing"}
 }

@@ -2,9 +2,11 @@ package rlog
 
 import (
 	"encoding/binary"
+	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
-	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/merkle"
 )
@@ -20,18 +22,24 @@ type place struct {
 // places are those of one entry bundle.
 type places [merkle.TileWidth]place
 
-// leaves finds stored entries and the segments they stand in. As in tree, the
-// sequencer writes the places of one group before it publishes their size.
+// leaves finds stored entries: in full bundles on disk, and before these are
+// written in segments. As in tree, the sequencer writes the places of one group
+// before it publishes their size.
 type leaves struct {
+	site   *site
+	onDisk atomic.Uint64 // full bundles below this size are written; by the publisher, and by replay before it
+
 	mu       sync.RWMutex
-	bundles  map[uint64]*places        // guarded by mu; contents as in tree
+	bundles  map[uint64]*places        // guarded by mu; contents as in tree; not yet on disk
 	segments map[uint64]durable.Reader // guarded by mu; read under mu.RLock
-	last     *places                   // owner: the sequencer
-	lastAt   uint64                    // owner: the sequencer
+	closed   bool                      // guarded by mu
+
+	last   *places // owner: the sequencer
+	lastAt uint64  // owner: the sequencer
 }
 
-func newLeaves() *leaves {
-	return &leaves{bundles: make(map[uint64]*places), segments: make(map[uint64]durable.Reader)}
+func newLeaves(s *site) *leaves {
+	return &leaves{site: s, bundles: make(map[uint64]*places), segments: make(map[uint64]durable.Reader)}
 }
 
 // open adds a segment to read from.
@@ -41,12 +49,23 @@ func (l *leaves) open(number uint64, r durable.Reader) {
 	l.segments[number] = r
 }
 
-// close closes all segments; later reads are errors.
+// drop closes a segment whose entries are all on disk in full bundles.
+func (l *leaves) drop(number uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.segments[number]; r != nil {
+		_ = r.Close() // nothing is lost with a file that was only read
+		delete(l.segments, number)
+	}
+}
+
+// close closes all segments; later reads are LOG-CLOSED.
 func (l *leaves) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	for n, r := range l.segments {
-		_ = r.Close() // nothing is lost with a file that was only read
+		_ = r.Close()
 		delete(l.segments, n)
 	}
 }
@@ -71,16 +90,45 @@ func (l *leaves) set(segment uint64, at int64, r *record) {
 	}
 }
 
+// written says that the full bundles of a tree of size are on disk.
+func (l *leaves) written(size uint64) {
+	l.onDisk.Store(size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for b := range l.bundles {
+		if b < size/merkle.TileWidth {
+			delete(l.bundles, b)
+		}
+	}
+}
+
 // entries appends the entries from index on, count of them and all of one
 // bundle, spelled as in a bundle. They must be of a published size.
 func (l *leaves) entries(dst []byte, index uint64, count int) ([]byte, error) {
+	bundle, from := index/merkle.TileWidth, int(index%merkle.TileWidth)
+	for bundle >= l.onDisk.Load()/merkle.TileWidth {
+		b, err := l.fromSegments(dst, bundle, from, count)
+		if !errors.Is(err, errMoved) {
+			return b, err
+		}
+	}
+	raw, err := l.fromBundle(bundle, from, count)
+	return append(dst, raw...), err
+}
+
+// errMoved says that a bundle was written, and its places forgotten, meanwhile.
+var errMoved = errors.New("the bundle is on disk now")
+
+func (l *leaves) fromSegments(dst []byte, bundle uint64, from, count int) ([]byte, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	ps := l.bundles[index/merkle.TileWidth]
-	if ps == nil {
-		return nil, damaged(segmentsDir, 0, "entries of the log", "none")
+	if l.closed {
+		return nil, errClosed()
 	}
-	from := int(index % merkle.TileWidth)
+	ps := l.bundles[bundle]
+	if ps == nil {
+		return nil, errMoved
+	}
 	for i := from; i < from+count; {
 		// Entries of one record stand side by side, as in a bundle.
 		run := ps[i]
@@ -93,15 +141,34 @@ func (l *leaves) entries(dst []byte, index uint64, count int) ([]byte, error) {
 		}
 		r := l.segments[run.segment]
 		if r == nil {
-			return nil, errClosed()
+			return nil, errMoved
 		}
 		at := len(dst)
-		dst = append(dst, make([]byte, run.length)...)
+		dst = slices.Grow(dst, int(run.length))[:at+int(run.length)]
 		if err := durable.ReadFull(r, dst[at:], int64(run.off)); err != nil {
 			return nil, ioError("read", segmentName(run.segment), err)
 		}
 	}
 	return dst, nil
+}
+
+// fromBundle reads a run of entries out of a full bundle on disk.
+func (l *leaves) fromBundle(bundle uint64, from, count int) ([]byte, error) {
+	raw, entries, err := l.site.bundle(bundle, merkle.TileWidth)
+	if err != nil {
+		return nil, err
+	}
+	if count == merkle.TileWidth {
+		return raw, nil
+	}
+	start, end := 0, 0
+	for i, e := range entries[:from+count] {
+		if i < from {
+			start += 2 + len(e)
+		}
+		end += 2 + len(e)
+	}
+	return raw[start:end], nil
 }
 
 // leaf reads one stored leaf and checks it against its hash: bytes that went
@@ -112,37 +179,18 @@ func (l *leaves) leaf(index uint64, want merkle.Hash) ([]byte, error) {
 		return nil, err
 	}
 	if int(binary.BigEndian.Uint16(b)) != len(b)-2 || merkle.LeafHash(b[2:]) != want {
-		l.mu.RLock()
-		p := l.bundles[index/merkle.TileWidth][index%merkle.TileWidth]
-		l.mu.RUnlock()
-		return nil, damaged(segmentName(p.segment), int64(p.off), "the leaf that the tree holds", "other bytes")
+		return nil, damaged(l.where(index), 0, "the leaf that the tree holds", "other bytes")
 	}
 	return b[2:], nil
 }
 
-// statements is the exact map from statement to index. The sequencer writes
-// when a group is durable; anybody reads.
-type statements struct {
-	mu    sync.RWMutex
-	index map[dagcbor.CID]uint64 // guarded by mu
-}
-
-func newStatements() *statements { return &statements{index: make(map[dagcbor.CID]uint64)} }
-
-func (s *statements) lookup(c dagcbor.CID) (uint64, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	i, ok := s.index[c]
-	return i, ok
-}
-
-// add keeps the first index of a statement.
-func (s *statements) add(first uint64, cs []dagcbor.CID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, c := range cs {
-		if _, ok := s.index[c]; !ok {
-			s.index[c] = first + uint64(i)
-		}
+// where names the file that an entry is read from.
+func (l *leaves) where(index uint64) string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	bundle := index / merkle.TileWidth
+	if ps := l.bundles[bundle]; ps != nil {
+		return segmentName(ps[index%merkle.TileWidth].segment)
 	}
+	return siteDir + "/" + merkle.EntriesPath(bundle, merkle.TileWidth)
 }

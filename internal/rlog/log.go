@@ -38,21 +38,25 @@ type Head struct {
 
 // Log is an open log. Its methods may be called from many goroutines.
 type Log struct {
-	cfg        *Config // never changed
-	lock       durable.Lock
-	tree       *tree
-	leaves     *leaves
+	cfg  *Config // never changed
+	lock durable.Lock
+	*contents
 	statements *statements
 	queue      *queue
 
-	head atomic.Pointer[Head] // written by the sequencer, when it is durable
+	head   atomic.Pointer[Head] // written by the sequencer, when it is durable
+	onDisk atomic.Uint64        // size of the checkpoint on disk; written by the publisher
 
-	stopped chan struct{} // closed with failure set
-	ended   chan struct{} // closed when the sequencer has ended
+	stopped   chan struct{}   // closed with failure set
+	ended     chan struct{}   // closed when the sequencer has ended
+	ask       chan chan error // makes the publisher work now
+	quit      chan struct{}   // closed to end the publisher
+	published chan struct{}   // closed when the publisher has ended
 
-	mu      sync.Mutex
-	failure error // guarded by mu; the reason of the fail-stop
-	closing bool  // guarded by mu
+	mu       sync.Mutex
+	failure  error        // guarded by mu; the reason of the fail-stop
+	closing  bool         // guarded by mu
+	segments []segmentEnd // guarded by mu; without the current one
 
 	once     sync.Once
 	closeErr error // written in once
@@ -80,13 +84,17 @@ func (l *Log) Submit(ctx context.Context, it Item) (Result, error) {
 	if err := checkLeaf(it.Leaf); err != nil {
 		return Result{}, err
 	}
-	if index, ok := l.statements.lookup(it.Statement); ok {
+	index, ok, seen, err := l.statements.lookup(it.Statement)
+	if err != nil {
+		return Result{}, ioError("read", "index", err)
+	}
+	if ok {
 		return l.repeat(index, *l.head.Load())
 	}
 	if err := l.Err(); err != nil {
 		return Result{}, err
 	}
-	w := &waiter{item: it, hash: merkle.LeafHash(it.Leaf), done: make(chan struct{})}
+	w := &waiter{item: it, hash: merkle.LeafHash(it.Leaf), seen: seen, done: make(chan struct{})}
 	if err := l.queue.put(w); err != nil {
 		return Result{}, err
 	}
@@ -119,7 +127,10 @@ func (l *Log) repeat(index uint64, head Head) (Result, error) {
 
 // Lookup returns the index of a durable statement.
 func (l *Log) Lookup(statement dagcbor.CID) (index uint64, ok bool, err error) {
-	index, ok = l.statements.lookup(statement)
+	index, ok, _, err = l.statements.lookup(statement)
+	if err != nil {
+		return 0, false, ioError("read", "index", err)
+	}
 	return index, ok, nil
 }
 
@@ -147,14 +158,6 @@ func (l *Log) Leaf(index uint64) ([]byte, error) {
 		return nil, beyond("leaf", index, size)
 	}
 	return l.leaf(index)
-}
-
-func (l *Log) leaf(index uint64) ([]byte, error) {
-	hash, err := l.tree.node(merkle.NodeID{Index: index})
-	if err != nil {
-		return nil, err
-	}
-	return l.leaves.leaf(index, hash)
 }
 
 // Head is the newest durable signed checkpoint, Size its size.
@@ -186,7 +189,7 @@ func (l *Log) Tile(t merkle.Tile) ([]byte, error) {
 	if size := l.Size(); !t.In(size) {
 		return nil, beyond("tile "+t.Path(), t.Index, size)
 	}
-	return merkle.AppendTile(make([]byte, 0, t.Width*merkle.HashSize), t, l.tree.node)
+	return l.tile(t)
 }
 
 // Entries returns the bytes of an entry bundle, of any width that the current
@@ -195,7 +198,7 @@ func (l *Log) Entries(index uint64, width int) ([]byte, error) {
 	if size := l.Size(); !(merkle.Tile{Index: index, Width: width}).In(size) {
 		return nil, beyond("entry bundle", index, size)
 	}
-	return l.leaves.entries(nil, index*merkle.TileWidth, width)
+	return l.entries(index, width)
 }
 
 // Err is nil while the log accepts submissions; then the reason why not, for
@@ -245,6 +248,9 @@ type Stats struct {
 	QueueItems         int
 	QueueBytes         int
 	SyncSeconds        float64 // spent in write and fdatasync of group records
+	Segments           int     // on disk
+	OnDisk             uint64  // size of the checkpoint on disk
+	Unabsorbed         int     // statements in memory because the index does not cover them
 	RollbackProtection string  // "none" or the anchors that were asked
 }
 
@@ -252,11 +258,15 @@ func (l *Log) Stats() Stats {
 	s := Stats{Size: l.Size(), Groups: l.groups.Load(), Leaves: l.added.Load(), Repeats: l.repeats.Load(),
 		SyncSeconds: float64(l.syncNanos.Load()) / 1e9, RollbackProtection: "none"}
 	s.QueueItems, s.QueueBytes, s.Busy = l.queue.stats()
+	s.OnDisk, s.Unabsorbed = l.onDisk.Load(), l.statements.pending()
+	l.mu.Lock()
+	s.Segments = len(l.segments) + 1
+	l.mu.Unlock()
 	return s
 }
 
-// Close stops accepting, answers everything that was accepted, releases the
-// lock, and returns the reason of a fail-stop, if there was one. A second Close
+// Close stops accepting, answers everything that was accepted, writes tiles and
+// checkpoint, releases the lock, and returns the reason of a fail-stop, if there was one. A second Close
 // waits for the first.
 func (l *Log) Close() error {
 	l.once.Do(func() {
@@ -268,6 +278,8 @@ func (l *Log) Close() error {
 		l.mu.Unlock()
 		l.queue.close()
 		<-l.ended
+		close(l.quit)
+		<-l.published
 		l.leaves.close()
 		l.closeErr = l.lock.Close()
 	})
@@ -275,4 +287,39 @@ func (l *Log) Close() error {
 		return err
 	}
 	return l.closeErr
+}
+
+// rolled adds a segment that is full. For the sequencer.
+func (l *Log) rolled(s segmentEnd) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = append(l.segments, s)
+}
+
+// oldest returns the oldest segment, if all of its leaves stand below whole.
+func (l *Log) oldest(whole uint64) (segmentEnd, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.segments) == 0 || l.segments[0].size > whole {
+		return segmentEnd{}, false
+	}
+	return l.segments[0], true
+}
+
+// dropped forgets the oldest segment.
+func (l *Log) dropped() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = l.segments[1:]
+}
+
+// publish makes the publisher work now and waits for it.
+func (l *Log) publish() error {
+	answer := make(chan error)
+	select {
+	case l.ask <- answer:
+		return <-answer
+	case <-l.published:
+		return errClosed()
+	}
 }

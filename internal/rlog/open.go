@@ -82,7 +82,7 @@ func Open(cfg Config) (*Log, error) {
 		}
 		return nil, lockError(c.FS.String()+"/"+lockName, err)
 	}
-	r := &replay{cfg: c, tree: newTree(), leaves: newLeaves(), statements: newStatements()}
+	r := newReplay(c)
 	l, err := r.open(lock)
 	if err != nil {
 		r.leaves.close()
@@ -92,37 +92,111 @@ func Open(cfg Config) (*Log, error) {
 	return l, nil
 }
 
-// open replays, cuts, writes the new segment and starts the sequencer.
+// open replays, cuts, writes the new segment and starts the log's goroutines.
 func (r *replay) open(lock durable.Lock) (*Log, error) {
 	if err := r.run(); err != nil {
 		return nil, err
 	}
-	if err := removeTemp(r.cfg.FS); err != nil {
-		return nil, err
-	}
-	if err := r.cut(); err != nil {
+	if err := r.settle(); err != nil {
 		return nil, err
 	}
 	last, err := r.lastRecord()
 	if err != nil {
 		return nil, err
 	}
-	w := writer{fs: r.cfg.FS, origin: r.cfg.Origin, rand: r.cfg.Rand}
-	number := r.lastIn.number + 1
-	if op, name, err := w.start(number, last); err != nil {
-		return nil, ioError(op, name, err)
+	w, err := r.goOn(last)
+	if err != nil {
+		return nil, err
 	}
-	r.leaves.open(number, w.file)
-	r.leaves.set(number, segmentHeaderSize, last)
-
-	l := &Log{cfg: r.cfg, lock: lock, tree: r.tree, leaves: r.leaves, statements: r.statements,
-		queue: newQueue(r.cfg.QueueItems, r.cfg.QueueBytes), stopped: make(chan struct{}), ended: make(chan struct{})}
+	st, err := r.statements(last.size)
+	if err != nil {
+		return nil, err
+	}
+	checked, err := merkle.RangeAt(r.base, r.tree.node)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{cfg: r.cfg, lock: lock, contents: r.contents, statements: st, segments: r.segments,
+		queue:   newQueue(r.cfg.QueueItems, r.cfg.QueueBytes),
+		stopped: make(chan struct{}), ended: make(chan struct{}),
+		ask: make(chan chan error), quit: make(chan struct{}), published: make(chan struct{})}
 	l.head.Store(&Head{Size: last.size, Root: last.root, Note: last.note})
+	l.onDisk.Store(r.published.Size)
 	r.cfg.Logger.Info("log open", "origin", r.cfg.Origin, "size", last.size, "root", last.root.String(),
 		"rollback_protection", "none")
 	s := &sequencer{log: l, writer: w, seen: make(map[statementKey]*waiter)}
 	go s.run()
+	p := &publisher{log: l, published: r.published, checked: *checked}
+	go p.run(r.cfg.PublishEvery, l.ask, l.quit)
 	return l, nil
+}
+
+// goOn makes the writer that continues behind last, in a new segment that begins
+// with it.
+func (r *replay) goOn(last *record) (writer, error) {
+	w := writer{fs: r.cfg.FS, origin: r.cfg.Origin, rand: r.cfg.Rand}
+	if r.cfg.mutant.signEarly {
+		w.number, w.keyed, w.off, w.group, w.prev = r.lastIn.number, r.lastIn.keyed, r.lastIn.off, last.group, r.last.sum
+		var err error
+		w.file, err = r.cfg.FS.Append(r.lastIn.name)
+		r.segments = r.segments[:len(r.segments)-1]
+		return w, err
+	}
+	number := r.lastIn.number + 1
+	if op, name, err := w.start(number, last); err != nil {
+		return w, ioError(op, name, err)
+	}
+	r.leaves.open(number, w.file)
+	r.leaves.set(number, segmentHeaderSize, last)
+	return w, nil
+}
+
+// settle makes what was read safe to build on: names that an earlier process
+// may not have synced are, what it did not finish is removed, and what was torn
+// is cut.
+func (r *replay) settle() error {
+	if r.published.Note != nil {
+		if err := r.cfg.FS.SyncDir(siteDir); err != nil {
+			return ioError("sync directory", siteDir, err)
+		}
+	}
+	if err := removeTemp(r.cfg.FS); err != nil {
+		return err
+	}
+	return r.cut()
+}
+
+// statements makes the map from statement to leaf. What the store covers is
+// believed if its root is this log's; otherwise the store begins again.
+func (r *replay) statements(size uint64) (*statements, error) {
+	st := newStatements(r.cfg.Index)
+	if r.cfg.mutant.forgetful {
+		return newStatements(nil), nil
+	}
+	if st.store == nil {
+		return st, r.contents.eachBundle(0, size, func(first uint64, leaves [][]byte) error {
+			return st.read(r.cfg, first, leaves)
+		})
+	}
+	covered, root, err := st.store.Covered()
+	if err != nil {
+		return nil, ioError("read", "index", err)
+	}
+	ours := merkle.EmptyRoot
+	if covered > 0 && covered <= size {
+		if ours, err = merkle.Root(covered, r.tree.node); err != nil {
+			return nil, err
+		}
+	}
+	if covered > size || covered > 0 && root != ours {
+		r.cfg.Logger.Warn("the index is of another tree and is made again", "covered", covered, "size", size)
+		if err := st.store.Reset(); err != nil {
+			return nil, ioError("write", "index", err)
+		}
+		covered = 0
+	}
+	st.absorbed.Store(covered)
+	return st, absorb(r.cfg, r.contents, st, size)
 }
 
 // lastRecord reads the last valid record again, whole.

@@ -14,6 +14,7 @@ import (
 type waiter struct {
 	item Item
 	hash merkle.Hash // of the leaf
+	seen uint64      // how far the index went when the statement was not found
 	gone atomic.Bool // set by whoever of submitter (gives up) and sequencer (takes) comes first
 
 	done   chan struct{}

@@ -8,27 +8,36 @@ import (
 	"strings"
 
 	"github.com/obstat/obstat/checkpoint"
-	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
 )
 
-// replay reads the segments of a directory into memory. It changes nothing on
-// disk. It is for one goroutine.
+// replay reads a directory: the right edge of its site, and the segments behind
+// it. It changes nothing on disk. It is for one goroutine.
 type replay struct {
+	*contents
 	cfg *Config
 
-	tree       *tree
-	leaves     *leaves
-	statements *statements
+	published Head // the checkpoint on disk; without a note where there is none
 
-	numbers []uint64 // the segments, ascending
-	last    found    // the last valid record; its bytes are a copy
-	lastIn  *scanner // the segment it stands in
-	torn    torn     // what stands behind it, in the last segment
-
-	cids []dagcbor.CID // scratch
+	numbers  []uint64 // the segments, ascending
+	segments []segmentEnd
+	base     uint64 // the first leaf in the segments
+	baseRoot merkle.Hash
+	last     found    // the last valid record; its bytes are a copy
+	lastIn   *scanner // the segment it stands in
+	torn     torn     // what stands behind it, in the last segment
 }
+
+// segmentEnd is the tree at the end of a segment.
+type segmentEnd struct {
+	number uint64
+	size   uint64
+	root   merkle.Hash
+}
+
+func newReplay(cfg *Config) *replay { return &replay{contents: newContents(cfg), cfg: cfg} }
 
 // listSegments returns the numbers of the segments under their final names.
 func listSegments(cfg *Config) ([]uint64, error) {
@@ -55,13 +64,19 @@ func listSegments(cfg *Config) ([]uint64, error) {
 	return out, nil
 }
 
-// run reads all segments. After an error the replay is of no use but for close.
+// run reads all. After an error the replay is of no use but for leaves.close.
 func (r *replay) run() error {
 	var err error
 	if r.numbers, err = listSegments(r.cfg); err != nil {
 		return err
 	}
+	if r.published, err = readCheckpoint(r.cfg); err != nil {
+		return err
+	}
 	if len(r.numbers) == 0 {
+		if r.published.Note != nil {
+			return lost("segments", "at least one segment", "restore them; a checkpoint was published")
+		}
 		return &report.Error{Code: report.CodeLogAbsent, Where: r.cfg.FS.String(), Expected: "a log",
 			Actual: "no segment", Fix: "make one with `logd init`, or name the right directory"}
 	}
@@ -69,8 +84,87 @@ func (r *replay) run() error {
 		if err := r.segment(n, i == len(r.numbers)-1); err != nil {
 			return err
 		}
+		end := segmentEnd{number: n}
+		if r.last.record != nil {
+			end.size, end.root = r.last.size, r.last.root
+		}
+		r.segments = append(r.segments, end)
 	}
-	return r.checkLast()
+	for i := range r.segments { // superseded before the first record that counts
+		if s := &r.segments[i]; s.size == 0 {
+			s.size, s.root = r.base, r.baseRoot
+		}
+	}
+	if err := r.checkLast(); err != nil {
+		return err
+	}
+	return r.checkPublished()
+}
+
+// readCheckpoint reads the checkpoint that the site publishes.
+func readCheckpoint(cfg *Config) (Head, error) {
+	note, err := durable.ReadFile(cfg.FS, checkpointFile, 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Head{}, nil
+	}
+	if err != nil {
+		return Head{}, ioError("read", checkpointFile, err)
+	}
+	o, err := checkpoint.Open(note, []checkpoint.VKey{cfg.Signer.Key})
+	switch {
+	case report.CodeOf(err) == report.CodeCheckpointUnsigned || err == nil && o.Origin != cfg.Origin:
+		return Head{}, &report.Error{Code: report.CodeLogForeign, Where: checkpointFile,
+			Expected: "a checkpoint of " + cfg.Signer.Key.String(), Actual: "one of another key or origin",
+			Fix: "use the key that the log was made with; a new key is a new log"}
+	case err != nil:
+		return Head{}, damaged(checkpointFile, 0, "a signed checkpoint", err.Error())
+	}
+	return Head{Size: o.Size, Root: o.Root, Note: note}, nil
+}
+
+// checkPublished holds the segments against the checkpoint on disk: nothing
+// below it is ever cut or missing.
+func (r *replay) checkPublished() error {
+	p := r.published
+	if p.Note == nil {
+		return nil
+	}
+	if p.Size > r.last.size {
+		return lost("behind "+r.lastIn.name, fmt.Sprintf("groups up to size %d, which was published", p.Size),
+			"put back what is missing; this log cannot go on without it")
+	}
+	root, err := merkle.Root(p.Size, r.tree.node)
+	if err != nil {
+		return err
+	}
+	if root != p.Root {
+		return &report.Error{Code: report.CodeLogRollback, Where: checkpointFile, Expected: "root " + root.String(),
+			Actual: p.Root.String(), Fix: "the segments and the site are of two histories; restore both from one"}
+	}
+	r.written(p.Size)
+	return nil
+}
+
+// begin takes the first record of the first segment as where the log's segments
+// begin: what stands before it was dropped, and must be on disk in the site.
+func (r *replay) begin(name string, f found) error {
+	whole := r.published.Size - r.published.Size%merkle.TileWidth
+	if f.first > whole {
+		return lost("before "+name, fmt.Sprintf("the entries from %d on, of which the site has %d", whole, whole),
+			"put the segments before it back")
+	}
+	if f.first == 0 && f.group != 1 {
+		return lost("before "+name, fmt.Sprintf("groups 1 to %d", f.group-1), "put the segments before it back")
+	}
+	r.base = f.first
+	r.last = found{record: &record{recordHeader: recordHeader{group: f.group - 1, size: f.first}}, sum: f.prev}
+	if r.published.Size > 0 {
+		if err := r.tree.restore(r.published.Size, r.published.Root, f.first); err != nil {
+			return err
+		}
+	}
+	r.baseRoot = r.tree.edge.Root()
+	return nil
 }
 
 // segment replays one segment, up to the record that the next one begins with.
@@ -98,6 +192,11 @@ func (r *replay) segment(number uint64, isLast bool) error {
 		f, ok, err := s.next()
 		if err != nil {
 			return err
+		}
+		if ok && isLast && !first && r.cfg.mutant.cutTooMuch {
+			if _, more, _ := s.peek(); !more {
+				s.off, ok = f.at, false
+			}
 		}
 		if !ok {
 			break
@@ -139,12 +238,8 @@ func (r *replay) end(s *scanner, empty, isLast bool, until uint64) error {
 	if end > s.off {
 		return damaged(s.name, s.off, fmt.Sprintf("a whole record of group %d", r.last.group+1), "a damaged one")
 	}
-	return lost("behind "+s.name, r.last.group+1, until-1)
-}
-
-func lost(where string, from, to uint64) error {
-	return &report.Error{Code: report.CodeLogLost, Where: where, Expected: fmt.Sprintf("groups %d to %d", from, to),
-		Actual: "none", Fix: "put the missing segment back; without it this log cannot go on"}
+	return lost("behind "+s.name, fmt.Sprintf("groups %d to %d", r.last.group+1, until-1),
+		"put the missing segment back; this log cannot go on without it")
 }
 
 // firstGroup returns the group that the segments behind number begin with, and
@@ -173,21 +268,21 @@ func (r *replay) peekGroup(number uint64) (group uint64, ok bool, err error) {
 
 // record checks that f continues the log, and takes it in.
 func (r *replay) record(s *scanner, f found, firstOfSegment bool) error {
-	want := r.last.groupOrZero() + 1
-	if f.group != want || f.prev != r.last.sum || f.first != r.last.sizeOrZero() {
+	if r.last.record == nil {
+		if err := r.begin(s.name, f); err != nil {
+			return err
+		}
+	}
+	want := r.last.group + 1
+	if f.group != want || f.prev != r.last.sum || f.first != r.last.size {
 		if firstOfSegment && f.group > want {
-			return lost("before "+s.name, want, f.group-1)
+			return lost("before "+s.name, fmt.Sprintf("groups %d to %d", want, f.group-1),
+				"put the missing segment back; this log cannot go on without it")
 		}
 		return damaged(s.name, f.at, fmt.Sprintf("group %d, continuing the one before", want),
 			fmt.Sprintf("group %d", f.group))
 	}
-	r.cids = r.cids[:0]
-	for i, leaf := range f.leaves {
-		c, err := r.cfg.Statement(leaf)
-		if err != nil {
-			return damaged(s.name, f.at, "leaves that name a statement", fmt.Sprintf("leaf %d: %v", f.first+uint64(i), err))
-		}
-		r.cids = append(r.cids, c)
+	for _, leaf := range f.leaves {
 		r.tree.append(merkle.LeafHash(leaf))
 	}
 	if got := r.tree.edge.Root(); got != f.root {
@@ -198,17 +293,9 @@ func (r *replay) record(s *scanner, f found, firstOfSegment bool) error {
 		return damaged(s.name, f.at, "a checkpoint of the group's size and root", "another")
 	}
 	r.leaves.set(s.number, f.at, f.record)
-	r.statements.add(f.first, r.cids)
 	r.last = found{record: &record{recordHeader: f.recordHeader, note: slices.Clone(f.note)}, sum: f.sum, at: f.at}
 	r.lastIn = s
 	return nil
-}
-
-func (f found) sizeOrZero() uint64 {
-	if f.record == nil {
-		return 0
-	}
-	return f.size
 }
 
 func (f found) groupOrZero() uint64 {

@@ -41,7 +41,7 @@ func testStatement(leaf []byte) (dagcbor.CID, error) {
 }
 
 func testConfig(t testing.TB, fs durable.FS) Config {
-	return Config{Origin: testOrigin, Signer: testSigner(t, "log key"), FS: fs, Statement: testStatement}
+	return Config{Origin: testOrigin, Signer: testSigner(t, "log key"), FS: fs, Statement: testStatement, PublishEvery: -1}
 }
 
 func item(leaf string) Item {

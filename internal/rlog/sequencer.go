@@ -52,7 +52,12 @@ func (s *sequencer) admit() {
 	s.group, s.twins = s.group[:0], s.twins[:0]
 	head := s.log.head.Load()
 	for _, w := range s.batch {
-		if index, ok := s.log.statements.lookup(w.item.Statement); ok {
+		index, ok, err := s.log.statements.again(w.item.Statement, w.seen)
+		if err != nil {
+			w.answer(0, false, nil, ioError("read", "index", err))
+			continue
+		}
+		if ok {
 			w.answer(index, true, head, nil)
 			continue
 		}
@@ -87,24 +92,38 @@ func (s *sequencer) recheck(w *waiter, index uint64) error {
 // commit makes the group durable and answers it: sign, one write, one sync,
 // publish, release.
 func (s *sequencer) commit() {
-	head, r, at, err := s.write()
-	if err != nil {
-		s.log.fail(err)
-		for _, w := range s.group {
-			w.answer(0, false, nil, err)
-		}
-		for _, w := range s.twins {
-			w.answer(0, false, nil, err)
-		}
+	r, head, err := s.prepare()
+	if s.log.cfg.mutant.answerEarly && err == nil {
+		s.release(head)
+		s.group, s.twins = s.group[:0], s.twins[:0]
+	}
+	if err == nil {
+		err = s.write(r)
+	}
+	if err == nil {
+		s.release(head)
 		return
 	}
+	s.log.fail(err)
+	for _, w := range s.group {
+		w.answer(0, false, nil, err)
+	}
+	for _, w := range s.twins {
+		w.answer(0, false, nil, err)
+	}
+}
+
+// release publishes a group and wakes its callers.
+func (s *sequencer) release(head *Head) {
 	l := s.log
-	l.leaves.set(s.writer.number, at, r)
+	if len(s.group) == 0 {
+		return
+	}
 	s.cids = s.cids[:0]
 	for _, w := range s.group {
 		s.cids = append(s.cids, w.item.Statement)
 	}
-	l.statements.add(r.first, s.cids)
+	l.statements.add(head.Size-uint64(len(s.group)), s.cids)
 	l.head.Store(head)
 	l.groups.Add(1)
 	for _, w := range s.group {
@@ -115,11 +134,12 @@ func (s *sequencer) commit() {
 	}
 }
 
-// write signs and writes the group. After an error it must not be called again.
-func (s *sequencer) write() (*Head, *record, int64, error) {
+// prepare makes the group's record and signs its checkpoint, which nobody sees
+// before write. After an error of either neither must be called again.
+func (s *sequencer) prepare() (*record, *Head, error) {
 	l := s.log
 	r := &record{leaves: make([][]byte, 0, len(s.group))}
-	r.first = l.tree.edge.Size()
+	r.first = l.head.Load().Size
 	for _, w := range s.group {
 		l.tree.append(w.hash)
 		r.leaves = append(r.leaves, w.item.Leaf)
@@ -128,13 +148,26 @@ func (s *sequencer) write() (*Head, *record, int64, error) {
 	r.size, r.root = l.tree.edge.Size(), l.tree.edge.Root()
 	var err error
 	if r.note, err = sign(l.cfg, r.size, r.root); err != nil {
-		return nil, nil, 0, stopped("sign", "checkpoint", err)
+		return nil, nil, stopped("sign", "checkpoint", err)
 	}
+	return r, &Head{Size: r.size, Root: r.root, Note: r.note}, nil
+}
+
+// write makes the record durable.
+func (s *sequencer) write(r *record) error {
+	l := s.log
 	begin := time.Now()
-	at, op, err := s.writer.append(r)
+	segment := s.writer.number
+	at, op, name, err := s.writer.append(r, l.cfg.SegmentBytes)
 	if err != nil {
-		return nil, nil, 0, stopped(op, segmentName(s.writer.number), err)
+		return stopped(op, name, err)
 	}
 	l.syncNanos.Add(int64(time.Since(begin)))
-	return &Head{Size: r.size, Root: r.root, Note: r.note}, r, at, nil
+	if s.writer.number != segment {
+		before := l.head.Load()
+		l.leaves.open(s.writer.number, s.writer.file)
+		l.rolled(segmentEnd{segment, before.Size, before.Root})
+	}
+	l.leaves.set(s.writer.number, at, r)
+	return nil
 }

@@ -28,7 +28,8 @@ type writer struct {
 
 // start makes the segment number, beginning with r, which becomes the last
 // record written. The segment has its final name only with r in it, synced, and
-// the name is synced before start returns.
+// the name is synced before start returns. The file that was current stays open
+// for its readers.
 func (w *writer) start(number uint64, r *record) (op, name string, err error) {
 	final := segmentName(number)
 	tmp := final + tempExt
@@ -61,25 +62,28 @@ func (w *writer) start(number uint64, r *record) (op, name string, err error) {
 		f.Close()
 		return "sync directory", segmentsDir, err
 	}
-	if w.file != nil {
-		_ = w.file.Close() // all of it is synced
-	}
 	w.number, w.file, w.keyed, w.off = number, f, keyed, int64(len(b))
 	w.group, w.prev = r.group, s
 	return "", "", nil
 }
 
-// append writes r behind the last record and syncs. It returns where r stands.
-func (w *writer) append(r *record) (at int64, op string, err error) {
+// append writes r behind the last record and syncs; where the segment is as
+// long as limit, at the beginning of a new one. It returns where r stands.
+func (w *writer) append(r *record, limit int64) (at int64, op, name string, err error) {
+	if w.off >= limit {
+		op, name, err = w.start(w.number+1, r)
+		return segmentHeaderSize, op, name, err
+	}
+	name = segmentName(w.number)
 	var s sum
 	if w.buf, s, err = appendRecord(w.buf[:0], w.keyed, r); err != nil {
-		return 0, "encode", err
+		return 0, "encode", name, err
 	}
 	if err := w.file.Append(w.buf); err != nil {
-		return 0, "write", err
+		return 0, "write", name, err
 	}
 	if err := w.file.SyncData(); err != nil {
-		return 0, "sync", err
+		return 0, "sync", name, err
 	}
 	at = w.off
 	w.off += int64(len(w.buf))
@@ -87,7 +91,7 @@ func (w *writer) append(r *record) (at int64, op string, err error) {
 	if cap(w.buf) > 1<<20 {
 		w.buf = nil // one large group does not hold its memory for ever
 	}
-	return at, "", nil
+	return at, "", "", nil
 }
 
 // removeTemp removes what an earlier start did not finish.

@@ -87,14 +87,14 @@ func (f *FS) PowerCut(k Keep) *FS {
 }
 
 // Kill returns the file system as it is after the process died and the machine
-// did not: everything written is there, synced or not, and stays unsynced. The
-// old one is dead from now on.
+// did not: everything written is there, synced or not, and stays unsynced. Hook,
+// mutant and the count of steps go on. The old one is dead from now on.
 func (f *FS) Kill() *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dead = true
 	out := New()
-	out.root = f.root
+	out.root, out.hook, out.mutant, out.ops = f.root, f.hook, f.mutant, f.ops
 	return out
 }
 
