@@ -67,7 +67,8 @@ EXAMPLES
 
   Read it from a pipe, and go on only where it is a genuine admission:
 
-    fetch-it | verify receipt --trust engine.trust --expect verdict=admit - && apply
+    fetch-it | verify receipt --trust engine.trust \
+      --expect verdict=admit - && apply
 `
 
 const helpBundle = `NAME
@@ -118,7 +119,8 @@ EXAMPLES
   Apply only what was admitted, by an engine of this principal:
 
     verify bundle --policy log.policy --trust engines.trust \
-      --expect verdict=admit --expect principal=deploy-bot x.receipt.json && apply
+      --expect verdict=admit --expect principal=deploy-bot \
+      x.receipt.json && apply
 
   Ask whether the key was disowned since, with the registry of today:
 
@@ -127,8 +129,8 @@ EXAMPLES
 
   See which check refuted it:
 
-    verify bundle --policy log.policy --trust engines.trust --json x.receipt.json |
-      jq '.checks[] | select(.answer == "refuted")'
+    verify bundle --policy log.policy --trust engines.trust --json \
+      x.receipt.json | jq '.checks[] | select(.answer == "refuted")'
 `
 
 const helpLog = `NAME
@@ -161,6 +163,7 @@ CHECKS (all required; registry not under plain keys)
   once        no statement stands in two leaves
 ` + helpTrust + `
 OTHER FLAGS
+  --require CHECK       make a check required: registry, under plain keys
   --jobs N              work on N pieces at once (default: one a processor)
   --json                the report as JSON (spec/report.schema.json)
 ` + helpStatus + `
