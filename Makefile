@@ -1,5 +1,6 @@
 # What a person runs, and what each takes on two cores.
 #   make demo        build, then the whole path on real effects; under a minute after the build
+#                    (DIR=demo-out keeps what it made)
 #   make test        every test a change needs; under ten minutes, nothing but Go
 #   make test-heavy  long crash and mutation tests; under forty minutes
 #   make check       vet, gofmt, staticcheck, the race detector on what is concurrent, every binary
@@ -24,7 +25,7 @@ bin/%: FORCE
 FORCE:
 
 demo: build
-	@$(GO) run ./internal/demo --bin bin
+	@$(GO) run ./internal/demo --bin bin $(if $(DIR),--dir $(DIR))
 
 test:
 	$(GO) test ./...
