@@ -344,7 +344,7 @@ const postHead = "POST /v1/receipts HTTP/1.1\r\nHost: x\r\nContent-Type: applica
 func TestSlowClients(t *testing.T) {
 	l := servertest.New(t)
 	l.Stop()
-	l.Start(func(s *server.Server) { s.Impatient(50*time.Millisecond, 100*time.Millisecond); s.Narrow(100) })
+	l.Start(func(s *server.Server) { s.Impatient(50*time.Millisecond, time.Hour) })
 	for name, text := range map[string]string{"silence": "", "half a head": postHead} {
 		conn := raw(t, l, text)
 		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -354,6 +354,23 @@ func TestSlowClients(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	slow, err := net.Dial("tcp", strings.TrimPrefix(l.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	began := time.Now()
+	for time.Since(began) < 5*time.Second { // a byte now and then is no way around it
+		if _, err := io.WriteString(slow, "G"); err != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if time.Since(began) >= 5*time.Second {
+		t.Error("a head that never ends was waited for")
+	}
+	l.Stop()
+	l.Start(func(s *server.Server) { s.Impatient(time.Hour, 100*time.Millisecond); s.Narrow(100) })
 	for range 3 { // each would fill the room
 		a, closed := read(t, raw(t, l, postHead+"Content-Length: 90\r\n\r\n{"))
 		if a.status != 408 || a.code() != "HTTP-TIMEOUT" || !closed {
@@ -390,6 +407,29 @@ func TestCutShort(t *testing.T) {
 	a, _ = read(t, raw(t, l, chunked+fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(env), env)+"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
 	if a.status != 201 {
 		t.Errorf("a body in chunks: %d %s", a.status, a.body)
+	}
+}
+
+// TestRefusedSenders: whoever is still sending when the refusal is decided
+// gets to read it, also where the connection ends with it.
+func TestRefusedSenders(t *testing.T) {
+	l := servertest.New(t)
+	for size, want := range map[int]int{server.MaxBody: 415, server.MaxBody + 1: 413, 250_000: 413} {
+		conn := raw(t, l, fmt.Sprintf("POST /v1/receipts HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", size))
+		for _, part := range []int{size / 2, size - size/2} {
+			if _, err := conn.Write(make([]byte, part)); err != nil {
+				t.Fatalf("%d bytes: %v", size, err)
+			}
+			time.Sleep(20 * time.Millisecond) // time to answer too early
+		}
+		if a, _ := read(t, conn); a.status != want {
+			t.Errorf("%d bytes: %d, want %d", size, a.status, want)
+		}
+	}
+	// Asked first, it says so before anything is sent.
+	a, _ := read(t, raw(t, l, "POST /v1/receipts HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n"))
+	if a.status != 415 {
+		t.Errorf("%d, want 415", a.status)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // browser is the HTTP client of the tests. It keeps no connection, so that
 // nothing of it is left when a test ends.
-var browser = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
+var browser = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
 
 // keyID is the By of calls that the key of name signs.
 func keyID(name string) receipt.KeyID {

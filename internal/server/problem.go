@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -51,6 +52,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	status := statusOf(e.Code)
 	s.logger.Debug("refused", "method", r.Method, "path", r.URL.Path, "status", status, "code", e.Code, "where", e.Where)
+	drain(w, r)
 	body, err := json.Marshal(problem{
 		Type: problemBase + string(e.Code), Title: report.Meaning[e.Code], Status: status,
 		Code: e.Code, Where: e.Where, Expected: e.Expected, Actual: e.Actual, Fix: e.Fix,
@@ -70,4 +72,17 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone is its own loss
+}
+
+// maxDrain is how much of a refused body is still read, in bytes.
+const maxDrain = 256 << 10
+
+// drain reads the body of a request that is refused. A connection that is
+// closed over unread bytes is reset, and then a client that is still sending
+// never sees why.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") != "" {
+		return // it asked before it sends, and the answer is no
+	}
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxDrain)) // what fails to come needs no reading
 }

@@ -45,7 +45,6 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 		reserve = MaxBody
 	}
 	if reserve > MaxBody {
-		w.Header().Set("Connection", "close") // the rest is not worth reading
 		return tooLarge(fmt.Sprint(reserve))
 	}
 	parse, err := parserFor(r.Header)
