@@ -29,7 +29,7 @@ type Receipt interface {
 // Role is what a registered key may sign.
 type Role string
 
-// The roles of spec/registry.md.
+// The roles of spec/trust.md#roles.
 const (
 	RoleEngine    Role = "engine"
 	RoleApprover  Role = "approver"

@@ -79,7 +79,7 @@ func anchors(text string) map[string]bool {
 }
 
 var (
-	cited    = regexp.MustCompile(`\b((?:spec|docs)/[a-z0-9-]+\.[a-z0-9.]*[a-z0-9])(?:#([a-z0-9_-]+))?`)
+	cited    = regexp.MustCompile(`\b(spec/[a-z0-9-]+\.[a-z0-9.]*[a-z0-9]|docs/[a-z0-9-]+\.md)(?:#([a-z0-9_-]+))?`)
 	mdLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	external = regexp.MustCompile(`^[a-z]+:`)
 )
