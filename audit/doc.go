@@ -2,7 +2,7 @@
 // against its tile, every tile against those below it, the root against the
 // signed checkpoint, every envelope against its signature, its schema and the
 // registry as of its index, and no statement may stand twice
-// (spec/audit.md).
+// (spec/report.md#checks).
 //
 // Log reads a static C2SP tlog-tiles site from an fs.FS, from left to right in
 // windows of bounded size; within a window work is cut into pieces that depend

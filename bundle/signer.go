@@ -254,7 +254,7 @@ func (j *judge) listedAt() report.Check {
 func (j *judge) listedIn(index uint64) report.Check {
 	id := keyOf(j.frame.Call.By)
 	if _, ok := j.registry.ListedAt(id, index); ok {
-		return verified("")
+		return verified(fmt.Sprintf("by the registry chain up to version %d", j.registry.Version()))
 	}
 	k, ever := j.registry.Key(id)
 	leaves := j.registry.Leaves()

@@ -336,6 +336,18 @@ func TestApplyRefusals(t *testing.T) {
 	try("below the threshold", report.CodeRegistryQuorum, 1, nil, "r3")
 	try("signed by the engine", report.CodeRegistrySigner, 1, nil, "r1", "engine")
 
+	// A lower threshold needs the old one, and a higher one the new.
+	for threshold, labels := range map[int][]string{1: {"r1"}, 3: {"r1", "r2"}} {
+		s, err := r.Next(trust.Change{Threshold: threshold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Apply(sign(t, s, labels...), 1)
+		wantCode(t, err, report.CodeRegistryQuorum)
+		if _, err = r.Apply(sign(t, s, "r1", "r2", "r3"), 1); err != nil {
+			t.Error(err)
+		}
+	}
 	// New registrars: the old threshold and the new one must both sign.
 	s, err := r.Next(trust.Change{Threshold: 2, Add: []trust.Addition{add("n1", trust.Registrar), add("n2", trust.Registrar)}, Retire: []trust.PublicKey{pk("r1"), pk("r2"), pk("r3")}})
 	if err != nil {
