@@ -22,6 +22,7 @@ type Check struct {
 	runs   table // by run
 
 	rec   record // being written
+	leaf  leaf   // being taken
 	out   *findings
 	rep   Report
 	added bool
@@ -87,11 +88,11 @@ func (c *Check) Add(e Entry) error {
 		}
 		return nil
 	}
-	l := leaf{Entry: e, flags: flagsOf(e), run: Run{e.Principal, e.Frame.Call.Run}, id: e.Frame.CID.Digest()}
+	c.leaf = leaf{Entry: e, flags: flagsOf(&e), run: Run{e.Principal, e.Frame.Call.Run}, id: e.Frame.CID.Digest()}
 	if e.Frame.Kind == receipt.KindDecision {
-		return c.addDecision(&l)
+		return c.addDecision(&c.leaf)
 	}
-	return c.addPlaced(&l)
+	return c.addPlaced(&c.leaf)
 }
 
 // leaf is an entry on its way into records.
@@ -102,7 +103,7 @@ type leaf struct {
 	id    digest
 }
 
-func flagsOf(e Entry) (flags byte) {
+func flagsOf(e *Entry) (flags byte) {
 	if e.Disowned {
 		flags |= flagDisowned
 	}

@@ -74,7 +74,8 @@ func (c *Check) readFiles() error {
 					return err
 				}
 			}
-			f = file{id: id}
+			kept := f.subject // its buffers serve the next file
+			f = file{id: id, subject: subject{names: kept.names[:0], wrote: kept.wrote[:0]}}
 			started = true
 		}
 		var err error
@@ -105,7 +106,8 @@ func (c *Check) readSubject(f *file, index uint64, r *reader) error {
 		return c.find(finding{law: NothingMissing, code: report.CodeLawRepeated, only: true, flags: flags | f.subject.flags,
 			evidence: evidence(index, f.subject.index), leaves: 2}, who.run())
 	}
-	s := subject{has: true, index: index, flags: flags, names: bytes.Clone(who), act: act(r.byte())}
+	s := subject{has: true, index: index, flags: flags, act: act(r.byte())}
+	s.names, s.wrote = append(f.subject.names, who...), f.subject.wrote
 	if flags&flagVersion == 0 && s.act != actDecision {
 		s.receipt = r.digest()
 		switch {
@@ -114,7 +116,7 @@ func (c *Check) readSubject(f *file, index uint64, r *reader) error {
 		case s.act.isOutcome():
 			s.request = r.digest()
 			s.approval = r.optional()
-			s.wrote = bytes.Clone(r.b)
+			s.wrote = append(s.wrote, r.b...)
 		}
 		if s.act == actEscalate {
 			s.ticket = [16]byte(r.take(16))

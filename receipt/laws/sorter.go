@@ -65,12 +65,14 @@ func (t *table) moveOut() error {
 		return err
 	}
 	t.sorter = s
-	for _, at := range t.memory.order {
-		r := t.memory.record(at)
-		if err := s.Add(r); err != nil {
-			return err
+	for _, block := range t.memory.places {
+		for _, at := range block {
+			r := t.memory.record(at)
+			if err := s.Add(r); err != nil {
+				return err
+			}
+			t.budget.left += int64(len(r) + recordCost)
 		}
-		t.budget.left += int64(len(r) + recordCost)
 	}
 	t.memory = memory{}
 	return nil
@@ -89,8 +91,7 @@ func (t *table) each(f func(record []byte) error) error {
 		}
 		return nil
 	}
-	t.memory.sort()
-	for _, at := range t.memory.order {
+	for _, at := range t.memory.sorted() {
 		if err := f(t.memory.record(at)); err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (t *table) close() error {
 // memory holds records in blocks and sorts places, not records.
 type memory struct {
 	blocks [][]byte
-	order  []place
+	places [][]place
 }
 
 // place is where a record stands, with its first eight bytes.
@@ -120,8 +121,9 @@ type place struct {
 }
 
 const (
-	blockSize  = 1 << 20
-	recordCost = 4 + 2*16 // length, place, and the place once more while sorting
+	blockSize   = 1 << 20
+	blockPlaces = 1 << 12
+	recordCost  = 4 + 3*16 // length, and the place: here, in order, and once more while sorting
 )
 
 func (m *memory) add(record []byte) {
@@ -135,7 +137,12 @@ func (m *memory) add(record []byte) {
 	at := place{prefix: prefixOf(record), block: uint32(last), offset: uint32(len(b))}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(record)))
 	m.blocks[last] = append(b, record...)
-	m.order = append(m.order, at)
+	last = len(m.places) - 1
+	if last < 0 || len(m.places[last]) == blockPlaces {
+		m.places = append(m.places, make([]place, 0, blockPlaces))
+		last++
+	}
+	m.places[last] = append(m.places[last], at)
 }
 
 func (m *memory) record(at place) []byte {
@@ -153,23 +160,24 @@ func prefixOf(record []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// sort orders by the prefix first, by radix from the lowest byte: records come
-// in log order and the passes are stable, so what shares a prefix (one run, one
-// statement) is nearly always in order already.
-func (m *memory) sort() {
-	m.order = radix(m.order, make([]place, len(m.order)))
-	for from := 0; from < len(m.order); {
+// sorted orders by the prefix first, by radix from the lowest byte: records
+// come in log order and the passes are stable, so what shares a prefix (one run,
+// one statement) is nearly always in order already.
+func (m *memory) sorted() []place {
+	order := slices.Concat(m.places...)
+	order = radix(order, make([]place, len(order)))
+	compare := func(a, b place) int { return bytes.Compare(m.record(a), m.record(b)) }
+	for from := 0; from < len(order); {
 		to := from + 1
-		for to < len(m.order) && m.order[to].prefix == m.order[from].prefix {
+		for to < len(order) && order[to].prefix == order[from].prefix {
 			to++
 		}
-		group := m.order[from:to]
-		compare := func(a, b place) int { return bytes.Compare(m.record(a), m.record(b)) }
-		if !slices.IsSortedFunc(group, compare) {
+		if group := order[from:to]; !slices.IsSortedFunc(group, compare) {
 			slices.SortFunc(group, compare)
 		}
 		from = to
 	}
+	return order
 }
 
 func radix(from, to []place) []place {
