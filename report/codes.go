@@ -206,6 +206,8 @@ const (
 	CodeBeyondSize  Code = "BEYOND-SIZE"
 	CodeLogConfig   Code = "LOG-CONFIG"
 
+	CodeAnchorUnreachable Code = "ANCHOR-UNREACHABLE"
+
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement Code = "ANSWER-STATEMENT"
 	CodeLogForked       Code = "LOG-FORKED"
@@ -481,19 +483,20 @@ var Meaning = map[Code]string{
 	CodeHTTPSize:          "the body of a request is larger than the limit",
 
 	// The log engine (internal/rlog).
-	CodeBusy:        "the queue is full: nothing of the submission was kept, try again",
-	CodeLogStopped:  "a write or sync of the log failed: nothing more is accepted until a person restarts it",
-	CodeLogClosed:   "the log is closed or closing",
-	CodeLogLocked:   "another process has the log directory open",
-	CodeLogExists:   "there is a log in the directory already",
-	CodeLogAbsent:   "there is no log in the directory",
-	CodeLogDamaged:  "stored bytes of the log are not what was written",
-	CodeLogLost:     "a part of the log that must exist is missing",
-	CodeLogForeign:  "the log belongs to another origin or another key",
-	CodeLogRollback: "a signed checkpoint of this log is ahead of it or contradicts it",
-	CodeLogIO:       "the file system refused an operation",
-	CodeBeyondSize:  "the tree has no such leaf, size, tile or width yet",
-	CodeLogConfig:   "the settings of the log contradict each other or are incomplete",
+	CodeBusy:              "the queue is full: nothing of the submission was kept, try again",
+	CodeLogStopped:        "a write or sync of the log failed: nothing more is accepted until a person restarts it",
+	CodeLogClosed:         "the log is closed or closing",
+	CodeLogLocked:         "another process has the log directory open",
+	CodeLogExists:         "there is a log in the directory already",
+	CodeLogAbsent:         "there is no log in the directory",
+	CodeLogDamaged:        "stored bytes of the log are not what was written",
+	CodeLogLost:           "a part of the log that must exist is missing",
+	CodeLogForeign:        "the log belongs to another origin or another key",
+	CodeLogRollback:       "a signed checkpoint of this log is ahead of it or contradicts it",
+	CodeLogIO:             "the file system refused an operation",
+	CodeBeyondSize:        "the tree has no such leaf, size, tile or width yet",
+	CodeLogConfig:         "the settings of the log contradict each other or are incomplete",
+	CodeAnchorUnreachable: "a configured anchor could not say what it knows of the log",
 
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement:      "a log's answer is about another statement than the one it was asked about",

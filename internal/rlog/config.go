@@ -59,6 +59,20 @@ type Config struct {
 	// 0 means a second. Negative: only at Close.
 	PublishEvery time.Duration
 
+	// Anchors know checkpoints of this log from outside its directory. Each is
+	// asked before the first signature after a start; see Anchor.
+	Anchors []Anchor
+	// AnchorTimeout bounds each; 0 means ten seconds.
+	AnchorTimeout time.Duration
+	// UnreachableAnchors lets the log start although an anchor could not be
+	// asked. It is the operator's word for one start, and log and Stats show it.
+	UnreachableAnchors bool
+
+	// ScrubEvery is the pause between two bundles that are read back from disk
+	// and hashed again, over and over; 0 means a tenth of a second, negative
+	// never.
+	ScrubEvery time.Duration
+
 	mutant mutant // for this package's tests
 
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand
@@ -81,6 +95,12 @@ func (cfg Config) complete() (*Config, error) {
 	}
 	if cfg.PublishEvery == 0 {
 		cfg.PublishEvery = time.Second
+	}
+	if cfg.AnchorTimeout == 0 {
+		cfg.AnchorTimeout = 10 * time.Second
+	}
+	if cfg.ScrubEvery == 0 {
+		cfg.ScrubEvery = 100 * time.Millisecond
 	}
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Reader

@@ -16,7 +16,7 @@ type contents struct {
 }
 
 func newContents(cfg *Config) *contents {
-	s := newSite(cfg.FS)
+	s := newSite(cfg.FS, siteDir)
 	return &contents{tree: newTree(s), leaves: newLeaves(s), site: s}
 }
 

@@ -192,5 +192,5 @@ func (l *leaves) where(index uint64) string {
 	if ps := l.bundles[bundle]; ps != nil {
 		return segmentName(ps[index%merkle.TileWidth].segment)
 	}
-	return siteDir + "/" + merkle.EntriesPath(bundle, merkle.TileWidth)
+	return l.site.name(merkle.EntriesPath(bundle, merkle.TileWidth))
 }

@@ -52,11 +52,15 @@ type Log struct {
 	ask       chan chan error // makes the publisher work now
 	quit      chan struct{}   // closed to end the publisher
 	published chan struct{}   // closed when the publisher has ended
+	scrubbed  chan struct{}   // closed when the scrubber has ended
+
+	protection string // never changed
 
 	mu       sync.Mutex
 	failure  error        // guarded by mu; the reason of the fail-stop
 	closing  bool         // guarded by mu
 	segments []segmentEnd // guarded by mu; without the current one
+	damage   error        // guarded by mu; the first that the scrubber found
 
 	once     sync.Once
 	closeErr error // written in once
@@ -65,6 +69,7 @@ type Log struct {
 	repeats   atomic.Uint64
 	added     atomic.Uint64
 	syncNanos atomic.Int64
+	scrubs    atomic.Uint64
 }
 
 func checkLeaf(leaf []byte) error {
@@ -251,16 +256,22 @@ type Stats struct {
 	Segments           int     // on disk
 	OnDisk             uint64  // size of the checkpoint on disk
 	Unabsorbed         int     // statements in memory because the index does not cover them
-	RollbackProtection string  // "none" or the anchors that were asked
+	RollbackProtection string  // "none", or which anchors were asked
+	Scrubbed           uint64  // bundles read back since Open
+	Damage             string  // the first damage that reading back found; empty where there is none
 }
 
 func (l *Log) Stats() Stats {
 	s := Stats{Size: l.Size(), Groups: l.groups.Load(), Leaves: l.added.Load(), Repeats: l.repeats.Load(),
-		SyncSeconds: float64(l.syncNanos.Load()) / 1e9, RollbackProtection: "none"}
+		SyncSeconds: float64(l.syncNanos.Load()) / 1e9, RollbackProtection: l.protection,
+		Scrubbed: l.scrubs.Load()}
 	s.QueueItems, s.QueueBytes, s.Busy = l.queue.stats()
 	s.OnDisk, s.Unabsorbed = l.onDisk.Load(), l.statements.pending()
 	l.mu.Lock()
 	s.Segments = len(l.segments) + 1
+	if l.damage != nil {
+		s.Damage = l.damage.Error()
+	}
 	l.mu.Unlock()
 	return s
 }
@@ -280,6 +291,7 @@ func (l *Log) Close() error {
 		<-l.ended
 		close(l.quit)
 		<-l.published
+		<-l.scrubbed
 		l.leaves.close()
 		l.closeErr = l.lock.Close()
 	})

@@ -68,8 +68,8 @@ func sign(c *Config, size uint64, root merkle.Hash) ([]byte, error) {
 // Open recovers the log in cfg.FS and starts its sequencer. Before anything is
 // signed the last valid group record stands, synced, at the beginning of a new
 // segment: what was read here may so far be only in the page cache. Errors:
-// LOG-ABSENT, LOG-LOCKED, LOG-DAMAGED, LOG-HISTORY-LOST, LOG-FOREIGN, LOG-IO,
-// LOG-CONFIG.
+// LOG-ABSENT, LOG-LOCKED, LOG-DAMAGED, LOG-HISTORY-LOST, LOG-ROLLBACK,
+// ANCHOR-UNREACHABLE, LOG-FOREIGN, LOG-IO, LOG-CONFIG.
 func Open(cfg Config) (*Log, error) {
 	c, err := cfg.complete()
 	if err != nil {
@@ -97,6 +97,10 @@ func (r *replay) open(lock durable.Lock) (*Log, error) {
 	if err := r.run(); err != nil {
 		return nil, err
 	}
+	protection, err := r.askAnchors()
+	if err != nil {
+		return nil, err
+	}
 	if err := r.settle(); err != nil {
 		return nil, err
 	}
@@ -119,15 +123,17 @@ func (r *replay) open(lock durable.Lock) (*Log, error) {
 	l := &Log{cfg: r.cfg, lock: lock, contents: r.contents, statements: st, segments: r.segments,
 		queue:   newQueue(r.cfg.QueueItems, r.cfg.QueueBytes),
 		stopped: make(chan struct{}), ended: make(chan struct{}),
-		ask: make(chan chan error), quit: make(chan struct{}), published: make(chan struct{})}
+		ask: make(chan chan error), quit: make(chan struct{}), published: make(chan struct{}), scrubbed: make(chan struct{}),
+		protection: protection}
 	l.head.Store(&Head{Size: last.size, Root: last.root, Note: last.note})
 	l.onDisk.Store(r.published.Size)
 	r.cfg.Logger.Info("log open", "origin", r.cfg.Origin, "size", last.size, "root", last.root.String(),
-		"rollback_protection", "none")
+		"rollback_protection", protection)
 	s := &sequencer{log: l, writer: w, seen: make(map[statementKey]*waiter)}
 	go s.run()
 	p := &publisher{log: l, published: r.published, checked: *checked}
 	go p.run(r.cfg.PublishEvery, l.ask, l.quit)
+	go (&scrubber{log: l}).run(r.cfg.ScrubEvery, l.quit)
 	return l, nil
 }
 

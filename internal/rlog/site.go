@@ -22,18 +22,24 @@ const maxBundle = merkle.TileWidth * (2 + merkle.MaxEntry)
 
 // site is the tiles and bundles of a log as files.
 type site struct {
-	fs durable.FS
+	fs  durable.FS
+	dir string // where it stands in fs
 
 	// Owner: whoever writes the site, which is one goroutine.
 	dirs map[string]bool // directories that this process has made sure of
 	todo []string        // written and not yet under their final names
 }
 
-func newSite(f durable.FS) *site { return &site{fs: f, dirs: make(map[string]bool)} }
+func newSite(f durable.FS, dir string) *site {
+	return &site{fs: f, dir: dir, dirs: make(map[string]bool)}
+}
+
+// name is the name in fs of a path of the site.
+func (s *site) name(p string) string { return path.Join(s.dir, p) }
 
 // tile reads a hash tile of exactly its width.
 func (s *site) tile(t merkle.Tile) ([]byte, error) {
-	name := siteDir + "/" + t.Path()
+	name := s.name(t.Path())
 	b, err := durable.ReadFile(s.fs, name, merkle.TileWidth*merkle.HashSize)
 	if err != nil {
 		return nil, siteError(name, err)
@@ -46,7 +52,7 @@ func (s *site) tile(t merkle.Tile) ([]byte, error) {
 
 // bundle reads an entry bundle and splits it.
 func (s *site) bundle(index uint64, width int) (raw []byte, entries [][]byte, err error) {
-	name := siteDir + "/" + merkle.EntriesPath(index, width)
+	name := s.name(merkle.EntriesPath(index, width))
 	b, err := durable.ReadFile(s.fs, name, maxBundle)
 	if err != nil {
 		return nil, nil, siteError(name, err)
@@ -70,7 +76,7 @@ func siteError(name string, err error) error {
 // put writes a file under a temporary name, synced. finish gives all that was
 // put their final names.
 func (s *site) put(name string, data []byte) error {
-	name = siteDir + "/" + name
+	name = s.name(name)
 	if err := s.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
@@ -167,11 +173,11 @@ func (s *site) grow(from, to uint64, tile func(merkle.Tile) ([]byte, error), ent
 
 // setCheckpoint publishes a signed checkpoint whose tiles are all written.
 func (s *site) setCheckpoint(note []byte) error {
-	if err := s.mkdir(siteDir); err != nil {
+	if err := s.mkdir(s.dir); err != nil {
 		return err
 	}
-	if err := durable.WriteFile(s.fs, checkpointFile, note); err != nil {
-		return ioError("write", checkpointFile, err)
+	if err := durable.WriteFile(s.fs, s.name("checkpoint"), note); err != nil {
+		return ioError("write", s.name("checkpoint"), err)
 	}
 	return nil
 }
@@ -186,11 +192,11 @@ func (s *site) removePartials(from, to uint64) error {
 			continue
 		}
 		full := merkle.Tile{Level: level, Index: index, Width: merkle.TileWidth}
-		if err := s.removeDir(siteDir + "/" + full.Path() + ".p"); err != nil {
+		if err := s.removeDir(s.name(full.Path() + ".p")); err != nil {
 			return err
 		}
 		if level == 0 {
-			if err := s.removeDir(siteDir + "/" + merkle.EntriesPath(index, merkle.TileWidth) + ".p"); err != nil {
+			if err := s.removeDir(s.name(merkle.EntriesPath(index, merkle.TileWidth) + ".p")); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,7 @@ func (c *siteChecker) tile(t merkle.Tile, want merkle.Hash) error {
 		return err
 	}
 	if got != want {
-		return damaged(siteDir+"/"+t.Path(), 0, fmt.Sprintf("the hashes of the entries, under %s", want), "other hashes")
+		return damaged(c.site.name(t.Path()), 0, fmt.Sprintf("the hashes of the entries, under %s", want), "other hashes")
 	}
 	c.tiles++
 	return nil

@@ -150,7 +150,7 @@ func (t *tree) load(b blockID) (*block, error) {
 		return nil, err
 	}
 	if blk.root() != want {
-		return nil, damaged(siteDir+"/"+tile.Path(), 0, "hashes under "+want.String(), blk.root().String())
+		return nil, damaged(t.site.name(tile.Path()), 0, "hashes under "+want.String(), blk.root().String())
 	}
 	t.cache.put(b, blk)
 	return blk, nil
