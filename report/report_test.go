@@ -86,8 +86,12 @@ func samples() map[string]*report.Report {
 	verified.Add(report.Check{Name: "form", Answer: ok, Code: report.CodeOK, Required: true})
 	law := &report.Report{Command: "log", Says: "a log"}
 	law.Add(report.Check{Name: "settled-once", Answer: no, Code: report.CodeOK, Required: true, Law: true})
+	waiting := &report.Report{Command: "bundle"}
+	waiting.Add(report.Check{Name: "form", Answer: nc, Code: report.CodeInputEmpty, Expected: "an artifact", Actual: "0 bytes", Required: true})
+	waiting.Add(report.Check{Name: "schema", Answer: nc, Code: report.CodeNotReached, Expected: "form verified first", Required: true})
+	waiting.Add(report.Check{Name: "keys", Answer: nc, Code: report.CodeNotReached, Expected: "registry verified first", Note: "leaf 7", Required: true})
 	return map[string]*report.Report{
-		"full": full, "verified": verified, "law": law, "empty": {Command: "bundle"},
+		"full": full, "waiting": waiting, "verified": verified, "law": law, "empty": {Command: "bundle"},
 		"shown": {Command: "inspect", Says: "a checkpoint", ShowOnly: true},
 	}
 }

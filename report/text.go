@@ -46,14 +46,19 @@ func (r *Report) Conclusion() string {
 		return "not checked: inspect shows and checks nothing"
 	}
 	o := r.Overall()
-	var by []string
+	var by, waiting []string
 	for _, c := range r.Checks {
 		switch {
+		case o == AllNotChecked && c.Code == CodeNotReached && c.Required:
+			waiting = append(waiting, c.Name)
 		case o == AnyRefuted && c.Answer == Refuted && !c.Law,
 			o == LawViolated && c.Answer == Refuted,
 			o == AllNotChecked && c.Answer == NotChecked && c.Required:
 			by = append(by, c.Name+" "+string(c.Code))
 		}
+	}
+	if len(waiting) > 0 {
+		by = append(by, "and so not reached: "+strings.Join(waiting, " "))
 	}
 	switch {
 	case o == AllVerified:
@@ -118,9 +123,13 @@ func (r *Report) table(line func(string)) {
 		if !c.Required && c.Answer == NotChecked {
 			s += "  (not required)"
 		}
+		short := c.Code == CodeNotReached // what it waits for stands on the same line
+		if short {
+			s += "  " + c.Expected
+		}
 		line(strings.TrimRight(s, " "))
 		indent := strings.Repeat(" ", wide+4)
-		if c.Expected != "" {
+		if c.Expected != "" && !short {
 			line(indent + "expected " + c.Expected)
 		}
 		if c.Actual != "" {
