@@ -142,16 +142,58 @@ func TestGravest(t *testing.T) {
 	}
 }
 
-// TestSeen counts outcomes that were signed after their judgment was logged.
+// TestSeen counts outcomes that were signed after their judgment was logged: a
+// tree of size n holds the leaves below n.
 func TestSeen(t *testing.T) {
 	w := newWorld()
 	w.open()
-	for i, seen := range []receipt.Seen{{}, {Origin: origin, Size: 2}, {Origin: origin, Size: 100}, {Origin: "other", Size: 100}} {
-		w.settleWith(w.admit(string(rune('a'+i))), func(c *receipt.Call, _ *receipt.Outcome) { c.Seen = seen })
+	for i, seen := range []func(judgment uint64) receipt.Seen{
+		func(uint64) receipt.Seen { return receipt.Seen{} },
+		func(j uint64) receipt.Seen { return receipt.Seen{Origin: origin, Size: j} },
+		func(j uint64) receipt.Seen { return receipt.Seen{Origin: origin, Size: j + 1} },
+		func(j uint64) receipt.Seen { return receipt.Seen{Origin: "other", Size: j + 1} },
+	} {
+		j := w.admit(string(rune('a' + i)))
+		s := seen(w.last().Index)
+		w.settleWith(j, func(c *receipt.Call, _ *receipt.Outcome) { c.Seen = s })
 	}
 	w.close()
 	if r := w.check(t); r.Outcomes != 4 || r.Seen != 1 || r.Answer() != laws.Held {
 		t.Errorf("%d of %d, %v", r.Seen, r.Outcomes, r.Answer())
+	}
+}
+
+// TestDecidedInTime: a decision at the expiry is in time, one ms later it is not.
+func TestDecidedInTime(t *testing.T) {
+	for late, want := range map[int64]laws.Answer{0: laws.Held, 1: laws.Violated} {
+		w := newWorld()
+		w.open()
+		j := w.ask("x")
+		d := receipttest.Decide(receipttest.Key("approver"), j, receipt.Approve).Statement
+		d.Call.At = j.Statement.Call.Expires + late
+		w.commitUnder(j, w.log(receipttest.Build(d.Call, d.Receipt)))
+		w.close()
+		if r := w.check(t); r.Answer() != want {
+			t.Errorf("%d ms late: %v, want %v:%s", late, r.Answer(), want, list(r))
+		}
+	}
+}
+
+// TestContradictedGapLinks: a gap links to the last statement that the engine
+// knows, which is no fault where one that it does not know turns up.
+func TestContradictedGapLinks(t *testing.T) {
+	w := newWorld()
+	open := w.open()
+	w.judge("x", receipttest.Deny("NO-RULE"))
+	c := w.run.Call()
+	c.Prev = open.CID
+	w.log(w.run.AddCall(c, receipt.Gap{Count: 1, Code: "SPOOL-LOST"}))
+	r := w.check(t)
+	if _, ok := found(r, laws.NothingMissing, report.CodeLaw5Contradicted); !ok {
+		t.Errorf("not contradicted:%s", list(r))
+	}
+	if f, ok := found(r, laws.NothingMissing, report.CodeLaw5Prev); ok {
+		t.Errorf("a wrong link too: %v", f)
 	}
 }
 
