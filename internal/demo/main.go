@@ -95,7 +95,8 @@ func perform(ctx context.Context, cfg config, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "demo: %v\n", err)
 		return exitFailed
 	}
-	err = errors.Join(d.play(ctx), d.tidy())
+	played := d.play(ctx)
+	err = errors.Join(played, d.tidy(played == nil))
 	if err != nil {
 		fmt.Fprintf(stderr, "demo: %v\n", err)
 		return exitFailed
@@ -157,7 +158,7 @@ func emptyDir(dir string) (string, error) {
 		return "", err
 	}
 	if len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty: it holds %s", dir, entries[0].Name())
+		return "", fmt.Errorf("%s is not empty: it holds %s; remove it, or name another folder", dir, entries[0].Name())
 	}
 	return filepath.Abs(dir)
 }
@@ -205,10 +206,15 @@ func (d *demo) play(ctx context.Context) (err error) {
 	return nil
 }
 
-func (d *demo) tidy() error {
+// tidy says how it ended, and removes what is not to be kept. whole is whether
+// the play went to its end.
+func (d *demo) tidy(whole bool) error {
 	verdict := "all held"
-	if d.failed > 0 {
+	switch {
+	case d.failed > 0:
 		verdict = fmt.Sprintf("%d FAILED", d.failed)
+	case !whole:
+		verdict = "and then it broke off"
 	}
 	d.say("")
 	d.say("%d checks, %s, in %.1f s.", d.checked, verdict, time.Since(d.began).Seconds())
