@@ -335,3 +335,35 @@ type spoiler struct {
 }
 
 func (s *spoiler) Add(r []byte) error { return s.slow.Add(r[:min(len(r), s.keep)]) }
+
+// TestAnythingIsJudged: statements that have nothing to do with one another, of
+// any content, are held to the laws without a panic, and something is found.
+func TestAnythingIsJudged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		for i := range rapid.IntRange(1, 20).Draw(t, "statements") {
+			d, err := receipttest.Statement(t).Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := laws.Entry{
+				Index: uint64(i), Decoded: d, Role: receipt.RoleFor(d.Statement.Receipt.Kind()),
+				Principal: rapid.SampledFrom([]string{"", "engine", "rival"}).Draw(t, "principal"),
+				Disowned:  rapid.Bool().Draw(t, "disowned"),
+			}
+			if rapid.Bool().Draw(t, "later version") {
+				e.Frame, e.Decoded = d.Frame(), nil
+			}
+			w.entries = append(w.entries, e)
+		}
+		r := check(t, w)
+		if r.Answer() == laws.Held {
+			t.Fatal("held")
+		}
+		for _, f := range r.Findings {
+			if len(f.Evidence) == 0 && f.Code != report.CodeLawNothing {
+				t.Fatalf("no evidence: %v", f)
+			}
+		}
+	})
+}
