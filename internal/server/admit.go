@@ -15,7 +15,28 @@ import (
 type submission struct {
 	envelope *dsse.Envelope
 	leaf     []byte // its canonical spelling
-	frame    receipt.Frame
+	payload  payload
+}
+
+// payload is a statement that was read as far as its call says who signed it.
+// That it is against the schema is told only to whoever could sign it.
+type payload struct {
+	signer    dsse.KeyID
+	statement *receipt.Decoded // nil where it is against the schema
+	refusal   error            // then why
+}
+
+// readPayload reads a statement once where it is good, which most are.
+func readPayload(b []byte) (payload, error) {
+	st, refusal := receipt.Decode(b)
+	if refusal == nil {
+		return payload{signer: dsse.KeyID(st.Statement.Call.By), statement: st}, nil
+	}
+	frame, err := receipt.DecodeFrame(b)
+	if err != nil {
+		return payload{}, inPayload(err)
+	}
+	return payload{signer: dsse.KeyID(frame.Call.By), refusal: inPayload(refusal)}, nil
 }
 
 // admitted is a submission whose signature holds under a listed key, whose
@@ -43,17 +64,17 @@ func parseLeaf(body []byte) (*submission, error) {
 			Expected: "exactly 1 signature", Actual: fmt.Sprint(len(env.Sigs)),
 		}
 	}
-	frame, err := receipt.DecodeFrame(env.Payload)
+	p, err := readPayload(env.Payload)
 	if err != nil {
-		return nil, inPayload(err)
+		return nil, err
 	}
-	if by := dsse.KeyID(frame.Call.By); env.Sigs[0].By != by {
+	if env.Sigs[0].By != p.signer {
 		return nil, &report.Error{
 			Code: report.CodeSignerMismatch, Where: "/sigs/0/by",
-			Expected: by.String() + ", the call's by", Actual: env.Sigs[0].By.String(),
+			Expected: p.signer.String() + ", the call's by", Actual: env.Sigs[0].By.String(),
 		}
 	}
-	return &submission{envelope: env, leaf: body, frame: frame}, nil
+	return &submission{envelope: env, leaf: body, payload: p}, nil
 }
 
 // parseJSON reads a body of DSSEType or JSONType.
@@ -65,11 +86,11 @@ func parseJSON(body []byte) (*submission, error) {
 	if err := checkType(loose.Type); err != nil {
 		return nil, err
 	}
-	frame, err := receipt.DecodeFrame(loose.Payload)
+	p, err := readPayload(loose.Payload)
 	if err != nil {
-		return nil, inPayload(err)
+		return nil, err
 	}
-	env, err := loose.BindOne(dsse.KeyID(frame.Call.By))
+	env, err := loose.BindOne(p.signer)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +98,7 @@ func parseJSON(body []byte) (*submission, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &submission{envelope: env, leaf: leaf, frame: frame}, nil
+	return &submission{envelope: env, leaf: leaf, payload: p}, nil
 }
 
 // checkType refuses every payloadType but a receipt's.
@@ -102,11 +123,10 @@ func (s *Server) admit(sub *submission) (*admitted, error) {
 	if _, err := dsse.Verify(sub.envelope, s.registry.Public); err != nil {
 		return nil, err
 	}
-	st, err := receipt.Decode(sub.envelope.Payload)
-	if err != nil {
-		return nil, inPayload(err)
+	st, signer := sub.payload.statement, sub.payload.signer
+	if st == nil {
+		return nil, sub.payload.refusal
 	}
-	signer := dsse.KeyID(st.Statement.Call.By)
 	key, ok := s.registry.Key(signer)
 	if !ok {
 		// Verify found it, so this is our fault and not the caller's.

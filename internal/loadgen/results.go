@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// Results is bench.json. Times are in seconds, rates in items a second.
+type Results struct {
+	At         string     `json:"at"`
+	Machine    Machine    `json:"machine"`
+	Primitives Primitives `json:"primitives"`
+	Loads      []Load     `json:"loads"`
+	Offline    Offline    `json:"offline"`
+	Ratios     []Ratio    `json:"ratios"`
+	Goals      []Goal     `json:"goals"`
+}
+
+// Machine is where it was measured.
+type Machine struct {
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	System     string `json:"system"`
+	Go         string `json:"go"`
+	FileSystem string `json:"file_system"`
+	Busy       string `json:"load_average"` // of the minute before: what else was going on
+}
+
+// Primitives is what the machine can do, measured in the same run.
+type Primitives struct {
+	AppendSync4K   float64 `json:"append_4k_fdatasync_p50"`
+	AppendSync256K float64 `json:"append_256k_fdatasync_p50"`
+	Verify1        float64 `json:"ed25519_verify_rate_1_core"`
+	Verify2        float64 `json:"ed25519_verify_rate_2_cores"`
+	Sign           float64 `json:"ed25519_sign_rate_1_core"`
+	SHA256         float64 `json:"sha256_1200_bytes"`
+	Node           float64 `json:"sha256_interior_node"`
+	BLAKE3         float64 `json:"blake3_1024_bytes"`
+}
+
+// Load is one level of load: the median run by rate, and the rates of all.
+type Load struct {
+	Form       string    `json:"form"`
+	Callers    int       `json:"callers"`
+	Statements int       `json:"statements"`
+	Body       int       `json:"body_bytes"` // on average
+	Failed     int       `json:"failed"`     // answers other than 201
+	Seconds    float64   `json:"seconds"`
+	Rate       float64   `json:"rate"`
+	P50        float64   `json:"p50"`
+	P99        float64   `json:"p99"`
+	ServerCPU  float64   `json:"server_cpu"` // a statement, start and end of the process included
+	Rates      []float64 `json:"rates"`
+}
+
+// Offline is what verifying costs without a log.
+type Offline struct {
+	Bundles   int     `json:"bundles"`
+	Rate1     float64 `json:"bundle_rate_1_core"` // registry chain and checkpoint checked anew for each
+	Rate2     float64 `json:"bundle_rate_2_cores"`
+	ColdStart float64 `json:"verify_bundle_cold_start_p50"`
+}
+
+// Ratio is a figure over a figure of the same run, which is what can be
+// compared between machines.
+type Ratio struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Goal is a bound that the project has set itself.
+type Goal struct {
+	Name  string  `json:"name"`
+	Bound float64 `json:"bound"`
+	Most  bool    `json:"at_most"` // else at least
+	Value float64 `json:"value"`
+	Met   bool    `json:"met"`
+	Known bool    `json:"measured"` // false where this run did not measure it
+}
+
+const (
+	goalOne  = "one caller: p50 over one append of 4 KiB and fdatasync"
+	goal64   = "64 callers: statements a second"
+	goal256  = "256 callers: statements a second"
+	goalCold = "verify bundle, cold start: seconds"
+)
+
+func goals() []Goal {
+	return []Goal{
+		{Name: goalOne, Bound: 2.5, Most: true},
+		{Name: goal64, Bound: 10_000},
+		{Name: goal256, Bound: 13_000},
+		{Name: goalCold, Bound: 0.010, Most: true},
+	}
+}
+
+// relate computes the ratios and holds the goals against them. Goals are about
+// the leaf form.
+func (r *Results) relate() {
+	reach := func(name string, value float64) {
+		for i := range r.Goals {
+			if g := &r.Goals[i]; g.Name == name {
+				g.Value, g.Known, g.Met = value, true, g.Most == (value <= g.Bound)
+			}
+		}
+	}
+	for _, l := range r.Loads {
+		name := fmt.Sprintf("%s, %d callers", l.Form, l.Callers)
+		if l.Callers == 1 {
+			ratio := l.P50 / r.Primitives.AppendSync4K
+			r.Ratios = append(r.Ratios, Ratio{name + ": p50 over append 4 KiB + fdatasync", ratio})
+			if l.Form == forms()[0].name {
+				reach(goalOne, ratio)
+			}
+			continue
+		}
+		r.Ratios = append(r.Ratios, Ratio{name + ": rate over Ed25519 verify on two cores", l.Rate / r.Primitives.Verify2})
+		if l.Form == forms()[0].name && l.Failed == 0 {
+			reach(map[int]string{64: goal64, 256: goal256}[l.Callers], l.Rate)
+		}
+	}
+	r.Ratios = append(r.Ratios, Ratio{"bundle verified offline over Ed25519 verify, one core", r.Offline.Rate1 / r.Primitives.Verify1})
+	reach(goalCold, r.Offline.ColdStart)
+}
+
+func (r *Results) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+	m, p := r.Machine, r.Primitives
+	row("%s\t%d cores, %s, %s, %s, load %s", m.CPU, m.Cores, m.System, m.Go, m.FileSystem, m.Busy)
+	row("\nappend 4 KiB + fdatasync\t%s", short(p.AppendSync4K))
+	row("append 256 KiB + fdatasync\t%s", short(p.AppendSync256K))
+	row("Ed25519 verify, 1 core; 2 cores\t%.0f/s; %.0f/s", p.Verify1, p.Verify2)
+	row("Ed25519 sign\t%.0f/s", p.Sign)
+	row("SHA-256 of 1,200 bytes; of a node\t%s; %s", short(p.SHA256), short(p.Node))
+	row("BLAKE3 of 1,024 bytes\t%s", short(p.BLAKE3))
+	row("\nsubmit, proof in the answer\tbody\trate\tp50\tp99\tfailed\tserver CPU")
+	for _, l := range r.Loads {
+		row("%d callers, %s\t%d B\t%.0f/s\t%s\t%s\t%d of %d\t%s", l.Callers, l.Form, l.Body, l.Rate, short(l.P50), short(l.P99), l.Failed, l.Statements, short(l.ServerCPU))
+	}
+	row("\nbundle verified offline, 1 core; 2 cores\t%.0f/s; %.0f/s", r.Offline.Rate1, r.Offline.Rate2)
+	row("verify bundle, a process\t%s", short(r.Offline.ColdStart))
+	row("\nratio, of this run")
+	for _, x := range r.Ratios {
+		row("%s\t%.2f", x.Name, x.Value)
+	}
+	row("\ngoal\tbound\tmeasured")
+	for _, g := range r.Goals {
+		bound, verdict := fmt.Sprintf("at least %g", g.Bound), "not met"
+		if g.Most {
+			bound = fmt.Sprintf("at most %g", g.Bound)
+		}
+		if g.Met {
+			verdict = "met"
+		}
+		if g.Known {
+			row("%s\t%s\t%.4g, %s", g.Name, bound, g.Value, verdict)
+		} else {
+			row("%s\t%s\tnot measured", g.Name, bound)
+		}
+	}
+	t.Flush()
+}
+
+// short prints a time of three digits.
+func short(seconds float64) string {
+	d := time.Duration(seconds * 1e9)
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100).String()
+		}
+	}
+	return d.String()
+}
