@@ -312,6 +312,40 @@ func TestRegistryFaults(t *testing.T) {
 	hold(t, run(t, l.Site(l.Size(), "w1", "w2"), o), 0)
 }
 
+// A cosigner's word is not the log's.
+func TestUnsignedByLog(t *testing.T) {
+	l := testlog.New(t)
+	l.Examples()
+	site := l.Site(l.Size(), "w1", "w2")
+	n, err := checkpoint.ParseNote(site["checkpoint"].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Sigs = n.Sigs[1:]
+	site["checkpoint"] = &fstest.MapFile{Data: n.Bytes()}
+	hold(t, run(t, site, options(l)), 1, want{"checkpoint", no, report.CodeLogUnsigned}, want{"policy", nc, report.CodeNotReached})
+}
+
+// A tile of level 1 is full at 65,536 leaves. They are no envelopes here, which
+// is found too and says nothing about tiles.
+func TestFullTileAbove(t *testing.T) {
+	l := testlog.Bare(t)
+	for i := range 65537 {
+		l.AppendLeaf(fmt.Append(nil, i))
+	}
+	site := l.Site(l.Size(), "w1", "w2")
+	o := audit.Options{Policy: l.Policy("2", "w1", "w2"), Run: parallel}
+	hold(t, run(t, site, o), 1, want{"tiles", ok, report.CodeOK}, want{"root", ok, report.CodeOK}, want{"form", no, report.CodeLeafForm})
+	for _, path := range []string{"tile/1/000", "tile/2/000.p/1"} {
+		file := site[path]
+		bad := append([]byte(nil), file.Data...)
+		bad[len(bad)-1] ^= 1
+		site[path] = &fstest.MapFile{Data: bad}
+		hold(t, run(t, site, o), 1, want{"tiles", no, report.CodeTileMismatch}, want{"root", ok, report.CodeOK})
+		site[path] = file
+	}
+}
+
 // Disowned leaves stay: they are named and refute nothing.
 func TestDisowned(t *testing.T) {
 	l := testlog.New(t)

@@ -368,7 +368,9 @@ func TestProofFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := l.Bundle(index, l.Size(), "w1", "w2")
 			edit(b.Proof)
-			hold(t, bundle.Verify(b, o), 1, want{"inclusion", no, code})
+			hold(t, bundle.Verify(b, o), 1, want{"inclusion", no, code}, want{"KEY-LISTED-AT", nc, report.CodeNotReached})
+			plain := bundle.Options{Policy: o.Policy, Engines: l.PlainEngines()}
+			hold(t, bundle.Verify(b, plain), 1, want{"KEY-LISTED-AT", nc, report.CodeNotReached}, want{"signature", ok, report.CodeOK})
 		})
 	}
 	try("another index", report.CodeProofInvalid, func(p *checkpoint.Proof) { p.Index++ })
@@ -376,7 +378,11 @@ func TestProofFaults(t *testing.T) {
 	try("a hash flipped", report.CodeProofInvalid, func(p *checkpoint.Proof) { p.Hashes[2][7] ^= 1 })
 	try("a hash less", report.CodeProofLength, func(p *checkpoint.Proof) { p.Hashes = p.Hashes[1:] })
 	try("a hash more", report.CodeProofLength, func(p *checkpoint.Proof) { p.Hashes = append(p.Hashes, merkle.Hash{}) })
-	try("a checkpoint of another size", report.CodeProofInvalid, func(p *checkpoint.Proof) { p.Checkpoint = l.Checkpoint(l.Size()-1, "w1", "w2") })
+
+	// Another tree holds neither the leaf nor the registry.
+	other := l.Bundle(index, l.Size(), "w1", "w2")
+	other.Proof.Checkpoint = l.SignHead(checkpoint.Checkpoint{Origin: testlog.Origin, Size: l.Size(), Root: merkle.Hash{1}}, "w1", "w2")
+	hold(t, bundle.Verify(other, o), 1, want{"checkpoint", ok, report.CodeOK}, want{"inclusion", no, report.CodeProofInvalid}, want{"KEY-LISTED-AT", no, report.CodeProofInvalid})
 
 	b := l.Bundle(index, l.Size(), "w1", "w2")
 	b.Proof.Checkpoint = []byte("no note\n")
