@@ -48,11 +48,14 @@ func codes(blind ...report.Code) func(*report.Error) bool {
 
 func keyOf(label string) trust.PublicKey { return trust.PublicKey(testlog.Public(label)) }
 
+// again names examples that show nothing which another does not.
+var again = regexp.MustCompile(`^(judgment-for|judgment-escalate-|decision-approve-|outcome-settles|outcome-failed-(no|yes)|outcome-(un)?[a-z]+-approved)`)
+
 func objects(t testing.TB) []held {
 	w := newWorld(t)
 	var statements, leaves [][]byte
 	for _, e := range receipttest.Examples() {
-		if again := regexp.MustCompile(`^(judgment-for|judgment-escalate-|decision-approve-|outcome-settles)`); !again.MatchString(e.Name) {
+		if !again.MatchString(e.Name) {
 			statements = append(statements, e.Decoded.Payload())
 		}
 	}
@@ -179,6 +182,7 @@ func (h held) disagreements(c *cddl, limit int) (out []string, judged int) {
 // TestCDDLAgrees: what the decoders take obstat.cddl takes, and what they refuse
 // it refuses, but for what it says it cannot say.
 func TestCDDLAgrees(t *testing.T) {
+	t.Parallel()
 	c := grammar(t)
 	for _, h := range objects(t) {
 		out, judged := h.disagreements(c, 5)
@@ -208,6 +212,7 @@ func TestCDDLAgreesProperty(t *testing.T) {
 
 // TestCDDLMutants: a grammar that says less or more is found out.
 func TestCDDLMutants(t *testing.T) {
+	t.Parallel()
 	src := read(t, "obstat.cddl")
 	all := objects(t)
 	for _, m := range []struct{ rule, old, new string }{
