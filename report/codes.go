@@ -190,6 +190,7 @@ const (
 	CodeHTTPBody          Code = "HTTP-BODY"
 	CodeHTTPTimeout       Code = "HTTP-TIMEOUT"
 	CodeHTTPSize          Code = "HTTP-SIZE"
+	CodeHTTPHost          Code = "HTTP-HOST"
 
 	// The log engine (internal/rlog).
 	CodeBusy        Code = "BUSY"
@@ -207,6 +208,12 @@ const (
 	CodeLogConfig   Code = "LOG-CONFIG"
 
 	CodeAnchorUnreachable Code = "ANCHOR-UNREACHABLE"
+
+	// What a command was told, and what it works with (cmd/logd).
+	CodeUsage          Code = "USAGE"
+	CodeFileUnreadable Code = "FILE-UNREADABLE"
+	CodeFileUnwritable Code = "FILE-UNWRITABLE"
+	CodeListenRefused  Code = "LISTEN-REFUSED"
 
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement Code = "ANSWER-STATEMENT"
@@ -481,6 +488,7 @@ var Meaning = map[Code]string{
 	CodeHTTPBody:          "the body of a request ended before its stated length, or could not be read",
 	CodeHTTPTimeout:       "the body of a request did not come in time",
 	CodeHTTPSize:          "the body of a request is larger than the limit",
+	CodeHTTPHost:          "the request is for a host that this server does not answer for",
 
 	// The log engine (internal/rlog).
 	CodeBusy:              "the queue is full: nothing of the submission was kept, try again",
@@ -497,6 +505,12 @@ var Meaning = map[Code]string{
 	CodeBeyondSize:        "the tree has no such leaf, size, tile or width yet",
 	CodeLogConfig:         "the settings of the log contradict each other or are incomplete",
 	CodeAnchorUnreachable: "a configured anchor could not say what it knows of the log",
+
+	// What a command was told, and what it works with (cmd/logd).
+	CodeUsage:          "the command line says nothing that could be done",
+	CodeFileUnreadable: "a file or directory that a command needs cannot be read",
+	CodeFileUnwritable: "a file, a directory or an output cannot be written",
+	CodeListenRefused:  "the address to listen on cannot be had",
 
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement:      "a log's answer is about another statement than the one it was asked about",

@@ -254,13 +254,14 @@ func TestCodesDocument(t *testing.T) {
 	b.WriteString(`# Codes
 
 Every refusal and every check carries one of these. They are never renamed and never reused; a released code keeps
-its meaning. This file is printed from ` + "`report/codes.go`" + ` (` + "`go test ./report -update`" + `), and a test holds it to that.
+its meaning. Each line has its code as anchor: the ` + "`type`" + ` of a problem leads to it. This file is printed from
+` + "`report/codes.go`" + ` (` + "`go test ./report -update`" + `), and a test holds it to that.
 
 | code | says |
 |---|---|
 `)
 	for _, c := range codes {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c, strings.ReplaceAll(report.Meaning[report.Code(c)], "|", "\\|"))
+		fmt.Fprintf(&b, "| <a id=\"%[1]s\"></a>`%[1]s` | %[2]s |\n", c, strings.ReplaceAll(report.Meaning[report.Code(c)], "|", "\\|"))
 	}
 	path := filepath.Join("..", "spec", "codes.md")
 	if *update {

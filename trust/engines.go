@@ -102,7 +102,8 @@ func (p *enginesParser) item(items []string) error {
 	f := p.file
 	switch count := len(items); {
 	case items[0] == "origin" && count == 2 && f.Origin == "":
-		if !verdict.ValidName(items[1]) {
+		// A note names its log's key after the origin, and "+" ends such a name.
+		if !verdict.ValidName(items[1]) || strings.Contains(items[1], "+") {
 			return p.refuse(report.CodeTrustSyntax, originForm, strconv.Quote(items[1]))
 		}
 		f.Origin = items[1]
@@ -125,7 +126,7 @@ func (p *enginesParser) item(items []string) error {
 }
 
 // originForm is what a log's name may be here: run-open and seen hold it as a Name.
-const originForm = "an origin of 1 to 128 bytes from [A-Za-z0-9._/@:+-]"
+const originForm = "an origin of 1 to 128 bytes from [A-Za-z0-9._/@:-]"
 
 func (p *enginesParser) number(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)

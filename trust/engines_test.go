@@ -36,6 +36,7 @@ func TestEnginesRefusals(t *testing.T) {
 		{"origin twice", head + "origin example.com/log\n", report.CodeTrustSyntax, "line 3"},
 		{"origin with a space", "obstat trust v1\norigin a b\n", report.CodeTrustSyntax, "line 2"},
 		{"origin of other letters", "obstat trust v1\norigin ex\u00e4mple\n", report.CodeTrustSyntax, "line 2"},
+		{"origin with a plus", "obstat trust v1\norigin a+b\n", report.CodeTrustSyntax, "line 2"},
 		{"carriage return", "obstat trust v1\r\n", report.CodeTrustSyntax, "line 1"},
 		{"unknown line", head + "keys $a\n", report.CodeTrustSyntax, "line 3"},
 		{"trailing comment", head + "genesis $cid # ours\n", report.CodeTrustSyntax, "line 3"},

@@ -62,7 +62,7 @@ func DecodeStatement(payload []byte) (*Statement, error) {
 	d := schema{}
 	s := &Statement{}
 	f := d.fields(n, "", "log", "version", "prev", "threshold", "add", "retire", "revoke", "state")
-	s.Log = d.text(f, "", "log", verdict.ValidName, originForm)
+	s.Log = d.text(f, "", "log", verdict.ValidName, "a name of 1 to 128 bytes from [A-Za-z0-9._/@:+-]")
 	s.Version = d.count(f, "", "version")
 	s.Threshold = d.threshold(f)
 	copy(s.State[:], d.bytes32(f, "", "state"))
