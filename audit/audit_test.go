@@ -303,6 +303,11 @@ func TestRegistryFaults(t *testing.T) {
 	o = options(l)
 	o.Policy = l.Policy("2", "w1", "w2", "engine")
 	hold(t, run(t, site, o), 1, want{"registry", no, report.CodeRegistryKeyForeign})
+	// Behind a statement that does not hold nobody knows who is listed.
+	broken := testlog.New(t)
+	broken.AppendLeaf(broken.Leaves[0])
+	broken.Examples()
+	hold(t, run(t, broken.Site(broken.Size(), "w1", "w2"), options(broken)), 1, want{"registry", no, report.CodeRegistryPrev}, want{"keys", nc, report.CodeNotReached}, want{"signatures", nc, report.CodeNotReached})
 	// The as-of line is held in a whole-log audit too.
 	l.Change(trust.Change{Add: []trust.Addition{testlog.Add("engine-2", trust.Engine)}})
 	o = options(l)

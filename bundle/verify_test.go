@@ -254,6 +254,10 @@ func TestRegistryChanges(t *testing.T) {
 	// as-of makes both required, and a receipt above it is not covered.
 	asOf.Engines = &trust.Engines{Origin: testlog.Origin, Genesis: l.Genesis, AsOf: listed, HasAsOf: true, Head: l.Registry.Statements()[1]}
 	hold(t, verify(listed, l.Size(), asOf), 3, want{"REGISTRY-COMPLETE", nc, report.CodeRegistryOpen})
+	// Where the chain stands is not known without the checkpoint.
+	blind := asOf
+	blind.Policy = nil
+	hold(t, verify(listed, l.Size(), blind), 3, want{"REGISTRY-COMPLETE", nc, report.CodeNotReached}, want{"KEY-LISTED-AT", nc, report.CodeNotReached})
 	// as-of contradicted by what the log signed.
 	asOf.Engines = &trust.Engines{Origin: testlog.Origin, Genesis: l.Genesis, AsOf: l.Size(), HasAsOf: true}
 	hold(t, verify(listed, l.Size(), asOf), 1, want{"REGISTRY-COMPLETE", no, report.CodeRegistryHead})
