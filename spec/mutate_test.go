@@ -13,7 +13,7 @@ func junk() []dagcbor.Value {
 	cid := dagcbor.Sum([]byte{0xa0})
 	return []dagcbor.Value{
 		dagcbor.Int(-1), dagcbor.Int(0), dagcbor.Int(1), dagcbor.Int(2), dagcbor.Int(14), dagcbor.Int(dagcbor.MaxInt), dagcbor.Bool(true), dagcbor.Bool(false),
-		dagcbor.Text(""), dagcbor.Text("x y"), dagcbor.Text("lower"), dagcbor.Text("OK-1"), dagcbor.Text("-"), dagcbor.Text("unknown"), dagcbor.Text("%41"), dagcbor.Text("%c3"), dagcbor.Text("%C3%A4"),
+		dagcbor.Text(""), dagcbor.Text("x y"), dagcbor.Text("lower"), dagcbor.Text("OK-1"), dagcbor.Text("-"), dagcbor.Text("unknown"), dagcbor.Text("a+b"), dagcbor.Text("%41"), dagcbor.Text("%c3"), dagcbor.Text("%C3%A4"),
 		dagcbor.Text(string(make([]byte, 1200))), dagcbor.Text("A" + string(slices.Repeat([]byte("B"), 64))), dagcbor.Text(slices.Repeat([]byte("n"), 129)),
 		dagcbor.Bytes(nil), dagcbor.Bytes(make([]byte, 16)), dagcbor.Bytes(make([]byte, 32)), dagcbor.Bytes(make([]byte, 33)), dagcbor.Bytes(make([]byte, 34)), dagcbor.Bytes(make([]byte, 64)),
 		cid.Link(), dagcbor.Link(append([]byte{0x12, 0x20}, make([]byte, 32)...)),
