@@ -222,7 +222,7 @@ func TestCDDLMutants(t *testing.T) {
 		{"statement", "escalation-call = { run-place, expires: positive }", "escalation-call = { run-place, ? expires: positive }"},
 		{"statement", "logs: [ + name ]", "logs: [ * name ]"},
 		{"statement", "? parent: link", "parent: link"},
-		{"statement", "{1,128}", "{1,129}"},
+		{"statement", ":+-]{1,128}", ":+-]{1,129}"},
 		{"statement", "tstr .size (1..64)", "tstr .size (1..65)"},
 		{"statement", "{ rendered: { digest: digest } }", "{ rendered: { digest: digest, ? code: code } }"},
 		{"statement", `posture: "open", request: request`, `posture: "open", ? request: request`},
