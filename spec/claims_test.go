@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -12,8 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"go/ast"
-
+	"github.com/obstat/obstat/audit"
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
@@ -286,5 +286,55 @@ func TestPagesAreListed(t *testing.T) {
 				t.Errorf("README.md does not name %s", name)
 			}
 		}
+	}
+}
+
+// TestReportPageHasEveryCheck: the page says of each check which commands
+// require it, and nothing of others.
+func TestReportPageHasEveryCheck(t *testing.T) {
+	text := read(t, "report.md")
+	tick := func(s string) []string {
+		var out []string
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(s, -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	require := map[string][]string{"receipt": {}, "bundle": {}}
+	var named, log []string
+	for _, r := range rows(text, "check") {
+		names := tick(r[0])
+		if len(r) < 4 { // of a whole log
+			log = append(log, names...)
+			continue
+		}
+		named = append(named, names...)
+		if r[2] == "required" {
+			require["receipt"] = append(require["receipt"], names...)
+		}
+		if r[3] == "required" {
+			require["bundle"] = append(require["bundle"], names...)
+		}
+	}
+	const expectation = "expect …"
+	for command, want := range map[string][]string{"receipt": bundle.RequiredOfEnvelope(), "bundle": bundle.RequiredOfBundle()} {
+		got := slices.DeleteFunc(require[command], func(s string) bool { return s == expectation })
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s: the page requires %q, the code %q", command, got, want)
+		}
+	}
+	want := append(bundle.Requirable(), expectation)
+	if slices.Sort(named); !slices.Equal(named, slices.Sorted(slices.Values(want))) {
+		t.Errorf("the page names %q, the code %q", named, want)
+	}
+	if slices.Sort(log); !slices.Equal(log, slices.Sorted(slices.Values(audit.Required()))) {
+		t.Errorf("of a log the page names %q, the code %q", log, audit.Required())
+	}
+	var keys []string
+	for _, r := range rows(text, "key") {
+		keys = append(keys, tick(r[0])...)
+	}
+	if want := bundle.ExpectKeys(); !slices.Equal(slices.Sorted(slices.Values(keys)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("the page expects %q, the code %q", keys, want)
 	}
 }
