@@ -205,7 +205,7 @@ func admittedBreaches() []breach {
 		}), -2, nil},
 		{"rests on a disowned decision", l, laws.NotChecked, report.CodeLawDisowned, asked(func(w *world, j *receipt.Decoded) {
 			d := w.decide(j, receipt.Approve)
-			w.last().Disowned = true
+			w.last().Key = disowned
 			w.commitUnder(j, d)
 		}), 2, []laws.Law{laws.SettledOnce, laws.NothingHanging}},
 		{"rests on a decision of a later version", l, laws.NotChecked, report.CodeLawVersion, asked(func(w *world, j *receipt.Decoded) {
@@ -505,7 +505,7 @@ func generalBreaches() []breach {
 			}, -1, laws.All()},
 			breach{"a disowned leaf", l, laws.NotChecked, report.CodeLawDisowned, func(w *world) {
 				w.lawful()
-				w.entries[2].Disowned = true
+				w.entries[2].Key = disowned
 			}, 2, laws.All()},
 			breach{"a statement of a later version", l, laws.NotChecked, report.CodeLawVersion, func(w *world) {
 				w.open()

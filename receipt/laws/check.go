@@ -15,11 +15,11 @@ import (
 // Check holds the statements of one log to the laws. It is made by New, fed by
 // Add and used up by Finish, all from one goroutine.
 type Check struct {
-	o      Options
-	budget budget
-	files  table // by statement
-	uses   table // by approval
-	runs   table // by run
+	o        Options
+	budget   budget
+	dossiers table // by statement
+	uses     table // by approval
+	runs     table // by run
 
 	rec   record // being written
 	leaf  leaf   // being taken
@@ -41,7 +41,7 @@ func New(o Options) (*Check, error) {
 		o.MaxFindings = DefaultMaxFindings
 	}
 	c := &Check{o: o, budget: budget{left: o.MaxState, spill: o.NewSorter}}
-	c.files.budget, c.uses.budget, c.runs.budget = &c.budget, &c.budget, &c.budget
+	c.dossiers.budget, c.uses.budget, c.runs.budget = &c.budget, &c.budget, &c.budget
 	c.out = newFindings(o.MaxFindings)
 	c.cosig = slices.Clone(o.Cosigned)
 	slices.SortFunc(c.cosig, func(a, b Cosigned) int { return cmp.Compare(b.Time, a.Time) })
@@ -84,7 +84,7 @@ func (c *Check) Add(e Entry) error {
 	}
 	if e.Principal == "" {
 		for _, l := range All() {
-			c.out.add(Finding{Law: l, Code: report.CodeLawSigner, Evidence: []uint64{e.Index}, Disowned: e.Disowned})
+			c.out.add(Finding{Law: l, Code: report.CodeLawSigner, Evidence: []uint64{e.Index}})
 		}
 		return nil
 	}
@@ -103,10 +103,8 @@ type leaf struct {
 	id    digest
 }
 
+// flagsOf returns what is known while leaves come.
 func flagsOf(e *Entry) (flags byte) {
-	if e.Disowned {
-		flags |= flagDisowned
-	}
 	if e.Decoded == nil {
 		flags |= flagVersion
 	}
@@ -119,17 +117,17 @@ func flagsOf(e *Entry) (flags byte) {
 func (c *Check) addDecision(l *leaf) error {
 	r := &c.rec
 	r.head(l.id, tagSubject, l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	r.run(l.run)
 	r.byte(byte(actDecision))
-	if err := c.files.add(*r); err != nil {
+	if err := c.dossiers.add(*r); err != nil {
 		return err
 	}
 	if l.flags&flagWrongRole != 0 {
 		return nil // not an approver's: it decides nothing
 	}
 	r.head(l.Frame.Call.Settles.Digest(), tagDecision, l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	if l.Decoded != nil {
 		d, ok := l.Decoded.Statement.Receipt.(receipt.Decision)
 		if !ok {
@@ -142,7 +140,7 @@ func (c *Check) addDecision(l *leaf) error {
 		r.bool(d.Answer == receipt.Approve)
 		r.uint64(uint64(l.Frame.Call.At))
 	}
-	return c.files.add(*r)
+	return c.dossiers.add(*r)
 }
 
 // addPlaced takes a statement that has a place in a run.
@@ -162,11 +160,11 @@ func (c *Check) addPlaced(l *leaf) error {
 func (c *Check) addSubject(l *leaf) error {
 	r := &c.rec
 	r.head(l.id, tagSubject, l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	r.run(l.run)
 	if l.Decoded == nil {
 		r.byte(byte(actOfKind(l.Frame.Kind)))
-		return c.files.add(*r)
+		return c.dossiers.add(*r)
 	}
 	actAt := len(*r)
 	r.byte(byte(actOther))
@@ -213,18 +211,18 @@ func (c *Check) addSubject(l *leaf) error {
 		}
 	}
 	(*r)[actAt] = byte(kind)
-	return c.files.add(*r)
+	return c.dossiers.add(*r)
 }
 
 // addAnswer takes an outcome as what it says about the statement it settles,
-// about what it compensates, and law 3, which it answers alone.
+// and about what it compensates.
 func (c *Check) addAnswer(l *leaf) error {
 	r := &c.rec
 	r.head(l.Frame.Call.Settles.Digest(), tagAnswer, l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	r.run(l.run)
 	if l.Decoded == nil {
-		return c.files.add(*r)
+		return c.dossiers.add(*r)
 	}
 	o, ok := l.Decoded.Statement.Receipt.(receipt.Outcome)
 	if !ok {
@@ -249,13 +247,8 @@ func (c *Check) addAnswer(l *leaf) error {
 		seen = s.Size
 	}
 	r.uint64(seen)
-	if err := c.files.add(*r); err != nil {
+	if err := c.dossiers.add(*r); err != nil {
 		return err
-	}
-	if !fired {
-		if err := c.find(finding{law: JudgedIsExecuted, code: report.CodeLaw3Fired, flags: l.flags, evidence: evidence(l.Index)}, l.run); err != nil {
-			return err
-		}
 	}
 	return c.addCompensation(l, &o)
 }
@@ -266,7 +259,7 @@ func (c *Check) addCompensation(l *leaf, o *receipt.Outcome) error {
 	}
 	r := &c.rec
 	r.head(o.Compensates.Outcome.Digest(), tagCompensation, l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	r.run(l.run)
 	_, committed := o.Disposition.(receipt.Committed)
 	r.bool(committed)
@@ -277,7 +270,7 @@ func (c *Check) addCompensation(l *leaf, o *receipt.Outcome) error {
 		r.value(k.Key)
 		r.digest(k.Expected)
 	}
-	return c.files.add(*r)
+	return c.dossiers.add(*r)
 }
 
 // addToRun takes a statement as a place of its run.
@@ -287,7 +280,7 @@ func (c *Check) addToRun(l *leaf) error {
 	r.headOfRun(l.run, tagStatement)
 	r.uint64(call.Seq)
 	r.uint64(l.Index)
-	r.byte(l.flags)
+	r.signer(l)
 	r.digest(l.id)
 	r.cid(call.Prev)
 	if l.Decoded == nil {
@@ -369,7 +362,7 @@ func classOf(gravity int) receipt.Class {
 // Finish decides the laws and lets go of all state. The error is the sorter's.
 func (c *Check) Finish() (*Report, error) {
 	err := c.finish()
-	for _, t := range []*table{&c.files, &c.uses, &c.runs} {
+	for _, t := range []*table{&c.dossiers, &c.uses, &c.runs} {
 		err = errors.Join(err, t.close())
 	}
 	if err != nil {
@@ -379,7 +372,7 @@ func (c *Check) Finish() (*Report, error) {
 }
 
 func (c *Check) finish() error {
-	for _, read := range []func() error{c.readFiles, c.readUses, c.readRuns} {
+	for _, read := range []func() error{c.readDossiers, c.readUses, c.readRuns} {
 		if c.budget.over { // adding to a later order may pass the bound too
 			break
 		}

@@ -30,7 +30,7 @@
 // hundred bytes; [Check.Finish] sorts them twice. The first order is by
 // statement: a statement, then the decisions on it, the outcomes of it and the
 // compensations of it. Laws 1 to 4 and 7, and the hanging calls of law 6, are
-// decided there, a file at a time. What is found becomes a record of the second
+// decided there, a dossier at a time. What is found becomes a record of the second
 // order, which is by run: its statements by seq, then what was found about it.
 // Laws 5 and 8 are decided there, and what was found is weighed: whether the run
 // is closed, foreign or disowned. So no state grows but the records, and those

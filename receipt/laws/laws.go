@@ -89,7 +89,8 @@ type Entry struct {
 	// where it does not say.
 	Principal string
 	Role      receipt.Role // of the signer's key
-	Disowned  bool         // the registry disowns this leaf
+	// Key is the caller's number for that key; Options.Disowned is asked with it.
+	Key uint32
 }
 
 // Cosigned is one verified cosignature: at Time the tree had Size leaves.
@@ -110,6 +111,10 @@ type Options struct {
 	Cosigned []Cosigned
 	// Vocabularies are those that are known, at most 64.
 	Vocabularies []*receipt.Vocabulary
+	// Disowned reports whether the registry disowns the leaf that a key signed at
+	// index; nil: it disowns none. Only Finish asks, since a revocation disowns
+	// leaves that stand before it.
+	Disowned func(key uint32, index uint64) bool
 	// Only holds one run to the laws and no other; nil holds all.
 	Only *Run
 	// MaxState bounds the memory for records, in bytes; 0 is DefaultMaxState.

@@ -12,6 +12,10 @@ import (
 
 const origin = "example.com/log"
 
+// disowned is the number of a key all of whose leaves are disowned; everything
+// else is signed by key 0.
+const disowned = 1
+
 // world is a log under construction, with one engine, its rival and an
 // approver.
 type world struct {
@@ -25,6 +29,7 @@ func newWorld() *world {
 	w.o = laws.Options{
 		Origin: origin, Now: receipttest.Start + 1_000_000,
 		Vocabularies: []*receipt.Vocabulary{receipt.StandardVocabulary()},
+		Disowned:     func(key uint32, _ uint64) bool { return key == disowned },
 	}
 	return w
 }

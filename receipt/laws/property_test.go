@@ -349,7 +349,7 @@ func TestAnythingIsJudged(t *testing.T) {
 			e := laws.Entry{
 				Index: uint64(i), Decoded: d, Role: receipt.RoleFor(d.Statement.Receipt.Kind()),
 				Principal: rapid.SampledFrom([]string{"", "engine", "rival"}).Draw(t, "principal"),
-				Disowned:  rapid.Bool().Draw(t, "disowned"),
+				Key:       rapid.Uint32Max(disowned).Draw(t, "key"),
 			}
 			if rapid.Bool().Draw(t, "later version") {
 				e.Frame, e.Decoded = d.Frame(), nil

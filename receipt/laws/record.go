@@ -34,7 +34,8 @@ const (
 	tagFinding   = 1
 )
 
-// Flags of a leaf.
+// Flags of a leaf. Its record has those that are known while leaves come, and
+// the signer's key behind them; readFlags asks whether the leaf is disowned.
 const (
 	flagDisowned  = 1 << 0
 	flagVersion   = 1 << 1 // only the frame is known
@@ -167,6 +168,21 @@ func (r *record) cid(c receipt.CID) {
 	if !c.IsZero() {
 		*r = append(*r, c[len(c)-32:]...)
 	}
+}
+
+// signer writes the flags of a leaf and the number of its signer's key.
+func (r *record) signer(l *leaf) {
+	r.byte(l.flags)
+	*r = binary.BigEndian.AppendUint32(*r, l.Key)
+}
+
+// readFlags reads what signer wrote of the leaf at index.
+func (c *Check) readFlags(r *reader, index uint64) byte {
+	flags, key := r.byte(), binary.BigEndian.Uint32(r.take(4))
+	if !r.bad && c.o.Disowned != nil && c.o.Disowned(key, index) {
+		flags |= flagDisowned
+	}
+	return flags
 }
 
 func (r *record) run(run Run) {

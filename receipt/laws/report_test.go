@@ -93,7 +93,7 @@ func TestDisowned(t *testing.T) {
 		w.log(receipttest.Build(c, receipttest.Judgment("y", receipttest.Deny("NO-RULE"))))
 		w.settle(w.judge("z", receipttest.Deny("NO-RULE")), receipt.Committed{Fired: receipttest.Digest("z")})
 		for _, i := range disown {
-			w.entries[i].Disowned = true
+			w.entries[i].Key = disowned
 		}
 		return w.check(t)
 	}
@@ -114,6 +114,48 @@ func TestDisowned(t *testing.T) {
 	}
 	if r = fork(4); r.Of(laws.AdmittedFirst).Answer != laws.NotChecked {
 		t.Errorf("a violation by a disowned leaf: %v:%s", r.Of(laws.AdmittedFirst), list(r))
+	}
+}
+
+// TestDisownedLater: a revocation behind everything disowns what stands before
+// it, and only from the index on that it names.
+func TestDisownedLater(t *testing.T) {
+	w := newWorld()
+	w.lawful()
+	w.settle(w.entries[1].Decoded, receipt.Committed{Fired: receipttest.Digest("other")})
+	from, asked := uint64(0), 0
+	w.o.Disowned = func(key uint32, index uint64) bool { asked++; return key == 7 && index >= from }
+	for i := range w.entries {
+		w.entries[i].Key = 7
+	}
+	c, err := laws.New(w.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range w.entries {
+		if err := c.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from = w.last().Index
+	if asked != 0 {
+		t.Error("asked before the last leaf was there")
+	}
+	r, err := c.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range laws.All() {
+		if got := r.Of(l); got.Answer != laws.NotChecked || got.Violated != 0 {
+			t.Errorf("law %d: %+v:%s", l, got, list(r))
+		}
+	}
+	if f, ok := found(r, laws.JudgedIsExecuted, report.CodeLaw3Fired); !ok || !f.Disowned {
+		t.Errorf("law 3: %v:%s", f, list(r))
+	}
+	from++
+	if r := w.check(t); r.Of(laws.JudgedIsExecuted).Answer != laws.Violated || r.Of(laws.SettledOnce).Answer != laws.Violated {
+		t.Errorf("one leaf later: %s", list(r))
 	}
 }
 

@@ -52,8 +52,9 @@ type step struct {
 	tally      tally
 }
 
-func readStep(r *reader) (a step) {
-	a.seq, a.index, a.flags = r.uint64(), r.uint64(), r.byte()
+func (c *Check) readStep(r *reader) (a step) {
+	a.seq, a.index = r.uint64(), r.uint64()
+	a.flags = c.readFlags(r, a.index)
 	a.id, a.prev = r.digest(), r.optional()
 	a.act = act(r.byte())
 	if a.flags&flagVersion != 0 {
@@ -125,7 +126,7 @@ func (c *Check) readRuns() error {
 		}
 		switch tag {
 		case tagStatement:
-			a := readStep(&r)
+			a := c.readStep(&r)
 			if r.bad {
 				return spoilt()
 			}

@@ -7,10 +7,10 @@ import (
 )
 
 // readCompensation is law 7.
-func (c *Check) readCompensation(f *file, index uint64, r *reader) error {
-	flags, who := r.byte(), r.names()
+func (c *Check) readCompensation(ds *dossier, index uint64, r *reader) error {
+	flags, who := c.readFlags(r, index), r.names()
 	committed, attested := r.bool(), r.bool()
-	s := &f.subject
+	s := &ds.subject
 	x := finding{law: UndoneSoundly, flags: flags, evidence: evidence(index), leaves: 1}
 	if s.has {
 		x.flags |= s.flags

@@ -6,10 +6,10 @@ import (
 	"github.com/obstat/obstat/report"
 )
 
-// file is what the log says about one statement, in the order in which its
+// dossier is what the log says about one statement, in the order in which its
 // records come: the statement, the decisions on it, the outcomes of it, the
 // compensations of it. Of each only as much is kept as the next needs.
-type file struct {
+type dossier struct {
 	id      digest
 	subject subject
 	first   decision // the first decision, by an approver
@@ -20,7 +20,7 @@ type file struct {
 	unknown bool   // an outcome of a later version answers it
 }
 
-// subject is the statement that a file is about.
+// subject is the statement that a dossier is about.
 type subject struct {
 	has      bool
 	index    uint64
@@ -61,33 +61,33 @@ type answer struct {
 	seen    uint64 // size of a checkpoint of this log
 }
 
-// readFiles goes through the first order.
-func (c *Check) readFiles() error {
-	var f file
+// readDossiers goes through the first order.
+func (c *Check) readDossiers() error {
+	var ds dossier
 	started := false
-	err := c.files.each(func(record []byte) error {
+	err := c.dossiers.each(func(record []byte) error {
 		r := reader{b: record}
 		id, tag, index := r.digest(), r.byte(), r.uint64()
-		if !started || id != f.id {
+		if !started || id != ds.id {
 			if started {
-				if err := c.closeFile(&f); err != nil {
+				if err := c.closeDossier(&ds); err != nil {
 					return err
 				}
 			}
-			kept := f.subject // its buffers serve the next file
-			f = file{id: id, subject: subject{names: kept.names[:0], wrote: kept.wrote[:0]}}
+			kept := ds.subject // its buffers serve the next dossier
+			ds = dossier{id: id, subject: subject{names: kept.names[:0], wrote: kept.wrote[:0]}}
 			started = true
 		}
 		var err error
 		switch tag {
 		case tagSubject:
-			err = c.readSubject(&f, index, &r)
+			err = c.readSubject(&ds, index, &r)
 		case tagDecision:
-			c.readDecision(&f, index, &r)
+			c.readDecision(&ds, index, &r)
 		case tagAnswer:
-			err = c.readAnswer(&f, index, &r)
+			err = c.readAnswer(&ds, index, &r)
 		case tagCompensation:
-			err = c.readCompensation(&f, index, &r)
+			err = c.readCompensation(&ds, index, &r)
 		}
 		if r.bad {
 			return spoilt()
@@ -95,19 +95,19 @@ func (c *Check) readFiles() error {
 		return err
 	})
 	if err == nil && started {
-		err = c.closeFile(&f)
+		err = c.closeDossier(&ds)
 	}
 	return err
 }
 
-func (c *Check) readSubject(f *file, index uint64, r *reader) error {
-	flags, who := r.byte(), r.names()
-	if f.subject.has {
-		return c.find(finding{law: NothingMissing, code: report.CodeLawRepeated, only: true, flags: flags | f.subject.flags,
-			evidence: evidence(index, f.subject.index), leaves: 2}, who.run())
+func (c *Check) readSubject(ds *dossier, index uint64, r *reader) error {
+	flags, who := c.readFlags(r, index), r.names()
+	if ds.subject.has {
+		return c.find(finding{law: NothingMissing, code: report.CodeLawRepeated, only: true, flags: flags | ds.subject.flags,
+			evidence: evidence(index, ds.subject.index), leaves: 2}, who.run())
 	}
 	s := subject{has: true, index: index, flags: flags, act: act(r.byte())}
-	s.names, s.wrote = append(f.subject.names, who...), f.subject.wrote
+	s.names, s.wrote = append(ds.subject.names, who...), ds.subject.wrote
 	if flags&flagVersion == 0 && s.act != actDecision {
 		s.receipt = r.digest()
 		switch {
@@ -123,24 +123,24 @@ func (c *Check) readSubject(f *file, index uint64, r *reader) error {
 			s.expires = int64(r.uint64())
 		}
 	}
-	f.subject = s
+	ds.subject = s
 	return nil
 }
 
-func (c *Check) readDecision(f *file, index uint64, r *reader) {
-	if f.decided {
+func (c *Check) readDecision(ds *dossier, index uint64, r *reader) {
+	if ds.decided {
 		c.rep.Late++
 		return
 	}
-	f.decided = true
-	d := decision{index: index, flags: r.byte()}
+	ds.decided = true
+	d := decision{index: index, flags: c.readFlags(r, index)}
 	if d.flags&flagVersion == 0 {
 		d.id, d.judgment, d.request = r.digest(), r.digest(), r.digest()
 		d.ticket = [16]byte(r.take(16))
 		d.approves = r.bool()
 		d.at = int64(r.uint64())
 	}
-	f.first = d
+	ds.first = d
 }
 
 // matches: the decision is about this judgment and no other.
@@ -174,18 +174,23 @@ func (c *Check) unchecked(code report.Code, a *answer) error {
 	return c.find(finding{law: AdmittedFirst, code: code, only: true, flags: a.flags, evidence: evidence(a.index)}, a.names.run())
 }
 
-func (c *Check) readAnswer(f *file, index uint64, r *reader) error {
-	a := answer{index: index, flags: r.byte(), names: r.names()}
-	s := &f.subject
+func (c *Check) readAnswer(ds *dossier, index uint64, r *reader) error {
+	a := answer{index: index, flags: c.readFlags(r, index), names: r.names()}
+	s := &ds.subject
 	if a.flags&flagVersion != 0 {
-		f.unknown = f.unknown || s.has && s.names.equal(a.names)
+		ds.unknown = ds.unknown || s.has && s.names.equal(a.names)
 		return nil
 	}
 	a.id, a.act = r.digest(), act(r.byte())
 	a.of, a.request, a.fired = r.digest(), r.digest(), r.bool()
 	a.rests, a.seen = r.optional(), r.uint64()
-	if f.answers > 0 && a.id == f.answer.id {
-		return nil // one statement in two leaves, which its own file tells
+	if !a.fired && !r.bad { // law 3, which an outcome answers alone
+		if err := c.violates(JudgedIsExecuted, report.CodeLaw3Fired, &a, nil, nil); err != nil {
+			return err
+		}
+	}
+	if ds.answers > 0 && a.id == ds.answer.id {
+		return nil // one statement in two leaves, which its own dossier tells
 	}
 	code := report.Code("")
 	switch {
@@ -211,13 +216,13 @@ func (c *Check) readAnswer(f *file, index uint64, r *reader) error {
 		}
 		return c.unchecked(code, &a)
 	}
-	return c.settle(f, &a)
+	return c.settle(ds, &a)
 }
 
 // settle holds an outcome to laws 1 to 4 against the statement of its run that
 // it answers.
-func (c *Check) settle(f *file, a *answer) error {
-	s := &f.subject
+func (c *Check) settle(ds *dossier, a *answer) error {
+	s := &ds.subject
 	var found []finding
 	add := func(l Law, code report.Code, more *answer) {
 		x := finding{law: l, code: code, flags: a.flags | s.flags, evidence: evidence(a.index, s.index), leaves: 2}
@@ -243,13 +248,13 @@ func (c *Check) settle(f *file, a *answer) error {
 			add(JudgedIsExecuted, report.CodeLaw3Fired, nil)
 		}
 	}
-	if f.answers > 0 {
-		add(SettledOnce, report.CodeLaw4Twice, &f.answer)
+	if ds.answers > 0 {
+		add(SettledOnce, report.CodeLaw4Twice, &ds.answer)
 	} else {
-		f.answer = *a
-		f.answer.names = nil // the record is gone after this
+		ds.answer = *a
+		ds.answer.names = nil // the record is gone after this
 	}
-	f.answers++
+	ds.answers++
 	c.rep.Outcomes++
 	if a.seen > s.index {
 		c.rep.Seen++
@@ -261,16 +266,16 @@ func (c *Check) settle(f *file, a *answer) error {
 	}
 	switch {
 	case a.act.attempted():
-		return c.admitted(f, a)
+		return c.admitted(ds, a)
 	case a.act == actRejected:
-		return c.rejection(f, a)
+		return c.rejection(ds, a)
 	}
 	return nil
 }
 
 // admitted is law 2 for an effect that was attempted.
-func (c *Check) admitted(f *file, a *answer) error {
-	s := &f.subject
+func (c *Check) admitted(ds *dossier, a *answer) error {
+	s := &ds.subject
 	if s.act.isOutcome() {
 		if a.rests != s.approval {
 			return c.violates(AdmittedFirst, report.CodeLaw2Approval, a, s, nil)
@@ -289,7 +294,7 @@ func (c *Check) admitted(f *file, a *answer) error {
 	case actDeny:
 		return c.violates(AdmittedFirst, report.CodeLaw2Denied, a, s, nil)
 	case actEscalate:
-		return c.approved(f, a)
+		return c.approved(ds, a)
 	}
 	if a.rests != (digest{}) { // nobody was asked
 		return c.violates(AdmittedFirst, report.CodeLaw2Approval, a, s, nil)
@@ -298,9 +303,9 @@ func (c *Check) admitted(f *file, a *answer) error {
 }
 
 // approved is law 2 after an escalation.
-func (c *Check) approved(f *file, a *answer) error {
-	s, d := &f.subject, &f.first
-	if !f.decided {
+func (c *Check) approved(ds *dossier, a *answer) error {
+	s, d := &ds.subject, &ds.first
+	if !ds.decided {
 		return c.violates(AdmittedFirst, report.CodeLaw2Undecided, a, s, nil)
 	}
 	if d.flags&flagVersion != 0 {
@@ -339,9 +344,9 @@ func (c *Check) approved(f *file, a *answer) error {
 
 // rejection is law 2 for an outcome that says that a person said no: the first
 // decision must say so, and the outcome name it.
-func (c *Check) rejection(f *file, a *answer) error {
-	s, d := &f.subject, &f.first
-	if !f.decided {
+func (c *Check) rejection(ds *dossier, a *answer) error {
+	s, d := &ds.subject, &ds.first
+	if !ds.decided {
 		return c.violates(AdmittedFirst, report.CodeLaw2Rejection, a, s, nil)
 	}
 	if d.flags&flagVersion != 0 {
@@ -354,22 +359,22 @@ func (c *Check) rejection(f *file, a *answer) error {
 	return nil
 }
 
-// closeFile says what no outcome answers (law 6), and that a law rests on a
+// closeDossier says what no outcome answers (law 6), and that a law rests on a
 // disowned decision.
-func (c *Check) closeFile(f *file) error {
-	s := &f.subject
+func (c *Check) closeDossier(ds *dossier) error {
+	s := &ds.subject
 	if !s.has || s.flags&flagVersion != 0 || !s.act.isJudgment() && s.act != actFaultOpen {
 		return nil
 	}
-	if s.act == actEscalate && f.decided && f.first.flags&flagDisowned != 0 {
+	if s.act == actEscalate && ds.decided && ds.first.flags&flagDisowned != 0 {
 		for _, l := range []Law{AdmittedFirst, SettledOnce, NothingHanging} {
-			if err := c.find(finding{law: l, code: report.CodeLawDisowned, only: true, flags: f.first.flags,
-				evidence: evidence(f.first.index, s.index), leaves: 2}, s.names.run()); err != nil {
+			if err := c.find(finding{law: l, code: report.CodeLawDisowned, only: true, flags: ds.first.flags,
+				evidence: evidence(ds.first.index, s.index), leaves: 2}, s.names.run()); err != nil {
 				return err
 			}
 		}
 	}
-	if f.answers > 0 || f.unknown {
+	if ds.answers > 0 || ds.unknown {
 		return nil
 	}
 	hanging := finding{law: NothingHanging, code: report.CodeLaw6Hanging, hangs: true, flags: s.flags, evidence: evidence(s.index)}
@@ -377,15 +382,15 @@ func (c *Check) closeFile(f *file) error {
 	case actAdmit, actFaultOpen:
 		return c.find(hanging, s.names.run())
 	case actEscalate:
-		return c.pending(f, hanging)
+		return c.pending(ds, hanging)
 	}
 	return nil
 }
 
 // pending is an escalation without an outcome.
-func (c *Check) pending(f *file, hanging finding) error {
-	s, d := &f.subject, &f.first
-	if f.decided {
+func (c *Check) pending(ds *dossier, hanging finding) error {
+	s, d := &ds.subject, &ds.first
+	if ds.decided {
 		hanging.flags |= d.flags
 		hanging.evidence[1], hanging.leaves = d.index, 2
 		switch {
