@@ -28,7 +28,7 @@ func dial(addr string) (*caller, error) {
 
 // request makes the bytes of one submission.
 func request(mediaType string, body []byte) []byte {
-	head := fmt.Sprintf("POST /v1/receipts HTTP/1.1\r\nHost: loadgen\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", mediaType, len(body))
+	head := fmt.Sprintf("POST /v1/receipts HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", mediaType, len(body))
 	return append([]byte(head), body...)
 }
 

@@ -18,7 +18,16 @@ type refusal struct {
 func (e *refusal) Error() string        { return e.said.Error() }
 func (e *refusal) Unwrap() error        { return e.said }
 func (e *refusal) Is(target error) bool { return errors.Is(e.cause, target) }
-func (e *refusal) As(target any) bool   { return errors.As(e.cause, target) }
+
+// As finds what the refusal says before anything that its cause says: a stopped
+// log is LOG-STOPPED, whichever code the failed operation had.
+func (e *refusal) As(target any) bool {
+	if said, ok := target.(**report.Error); ok {
+		*said = e.said
+		return true
+	}
+	return errors.As(e.cause, target)
+}
 
 // ioError is an operation on a file that failed while the log was read or made.
 func ioError(op, name string, cause error) error {

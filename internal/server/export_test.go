@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/obstat/obstat/report"
@@ -8,6 +9,9 @@ import (
 
 // Statuses is the table, for tests that hold it against the list of codes.
 var Statuses = statuses
+
+// ProblemBase is what the type of every problem begins with.
+const ProblemBase = problemBase
 
 // StatusOf is statusOf.
 func StatusOf(code report.Code) int { return statusOf(code) }
@@ -17,5 +21,21 @@ func (s *Server) Impatient(head, body time.Duration) {
 	s.limits.head, s.limits.read = head, body
 }
 
+// Hurry makes a server that ends over half-sent bodies after so long.
+func (s *Server) Hurry(linger time.Duration) { s.limits.linger = linger }
+
+// Receiving is how many bodies are being read.
+func (s *Server) Receiving() int {
+	s.receivers.mu.Lock()
+	defer s.receivers.mu.Unlock()
+	return len(s.receivers.active)
+}
+
 // Narrow lets a server hold so many bytes of bodies at a time.
 func (s *Server) Narrow(held int64) { s.limits.held = held }
+
+// Err is nil while the log takes submissions.
+func (s *Server) Err() error { return s.log.Err() }
+
+// Refuse is refuse.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }

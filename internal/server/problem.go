@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 
@@ -30,8 +29,14 @@ type problem struct {
 	Fix      string      `json:"fix,omitempty"`
 }
 
-// retryAfter is what a busy log asks a client to wait, in seconds.
-const retryAfter = 1
+// retryAfter is what a client is asked to wait, in seconds, where coming again
+// may help: a queue is short, a restart takes a moment, a disk takes a person.
+var retryAfter = map[report.Code]string{
+	report.CodeBusy:       "1",
+	report.CodeLogClosed:  "5",
+	report.CodeLogIO:      "5",
+	report.CodeLogStopped: "60",
+}
 
 // refuse answers err with the status of its code.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -42,17 +47,14 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	var e *report.Error
 	if !errors.As(err, &e) {
-		// The cause goes to the operator; it may name files of this machine.
-		s.logger.Error("internal error", "method", r.Method, "path", r.URL.Path, "error", err)
 		e = &report.Error{Code: report.CodeInternal}
 	}
-	if e.Code == report.CodeLogStopped {
-		// The operator was told where and why; a stranger is told what it means.
-		e = &report.Error{Code: e.Code, Fix: "what stands in the log can be read and asked for again; submit later"}
-	}
 	status := statusOf(e.Code)
+	if status >= http.StatusInternalServerError && e.Code != report.CodeBusy {
+		e = s.ownFault(r, e.Code, err)
+	}
 	s.logger.Debug("refused", "method", r.Method, "path", r.URL.Path, "status", status, "code", e.Code, "where", e.Where)
-	drain(w, r)
+	s.drain(w, r)
 	body, err := json.Marshal(problem{
 		Type: problemBase + string(e.Code), Title: report.Meaning[e.Code], Status: status,
 		Code: e.Code, Where: e.Where, Expected: e.Expected, Actual: e.Actual, Fix: e.Fix,
@@ -67,22 +69,24 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	// A tile that is not there may be there in a moment.
 	h.Set("Cache-Control", "no-store")
-	if e.Code == report.CodeBusy {
-		h.Set("Retry-After", strconv.Itoa(retryAfter))
+	if seconds, ok := retryAfter[e.Code]; ok {
+		h.Set("Retry-After", seconds)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone is its own loss
 }
 
-// maxDrain is how much of a refused body is still read, in bytes.
-const maxDrain = 256 << 10
-
-// drain reads the body of a request that is refused. A connection that is
-// closed over unread bytes is reset, and then a client that is still sending
-// never sees why.
-func drain(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Expect") != "" {
-		return // it asked before it sends, and the answer is no
+// ownFault is what a client is told of a fault that is not its own: the code,
+// and what to do. Where it happened and why names files of this machine, and
+// goes to the operator.
+func (s *Server) ownFault(r *http.Request, code report.Code, err error) *report.Error {
+	switch code {
+	case report.CodeLogStopped:
+		// The operator was told why when it happened.
+		return &report.Error{Code: code, Fix: "what stands in the log can be read and asked for again; submit later"}
+	case report.CodeLogClosed:
+		return &report.Error{Code: code, Fix: "the server is ending; submit the same envelope again later"}
 	}
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxDrain)) // what fails to come needs no reading
+	s.logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
+	return &report.Error{Code: code, Fix: "tell the operator of the log; the server's own log says more"}
 }

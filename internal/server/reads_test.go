@@ -72,7 +72,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("size %d, want 3", head.Size)
 	}
 	wantHeader(t, a, map[string]string{
-		"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*",
+		"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store",
 	})
 }
 
@@ -161,15 +161,14 @@ func TestWidths(t *testing.T) {
 			if a.status != 404 {
 				t.Errorf("%s: %d, want 404", test.path, a.status)
 			}
-			wantHeader(t, a, map[string]string{"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"})
+			wantHeader(t, a, map[string]string{"Cache-Control": "no-store"})
 			continue
 		}
 		if a.status != 200 || len(a.body) != test.count*32 {
 			t.Errorf("%s: %d with %d bytes, want %d hashes", test.path, a.status, len(a.body), test.count)
 		}
 		wantHeader(t, a, map[string]string{
-			"Content-Type": "application/octet-stream", "Access-Control-Allow-Origin": "*",
-			"Cache-Control": "public, max-age=604800, immutable",
+			"Content-Type": "application/octet-stream", "Cache-Control": "public, max-age=604800, immutable",
 		})
 	}
 	full := get(t, l, "/tile/entries/000").body
@@ -264,5 +263,30 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 		wantHeader(t, a, map[string]string{"Cache-Control": "no-store", "Content-Type": "application/json"})
+	}
+}
+
+// TestCrossOrigin: web pages may read a log that is public and no other, and
+// they may submit to neither.
+func TestCrossOrigin(t *testing.T) {
+	l := filled(t, 2)
+	for _, public := range []bool{false, true} {
+		l.Stop()
+		l.Public = public
+		l.Start()
+		for _, path := range []string{"/checkpoint", "/tile/0/000.p/2", "/tile/entries/000.p/2", "/tile/0/007", "/healthz", "/v1/receipts"} {
+			want := ""
+			if public && (path == "/checkpoint" || strings.HasPrefix(path, "/tile/")) {
+				want = "*"
+			}
+			a := do(t, "GET", l.URL+path, map[string]string{"Origin": "https://page.example"}, nil)
+			if got := a.header.Get("Access-Control-Allow-Origin"); got != want {
+				t.Errorf("public %v: %s says Access-Control-Allow-Origin %q, want %q", public, path, got, want)
+			}
+		}
+		preflight := map[string]string{"Origin": "https://page.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+		if a := do(t, "OPTIONS", l.URL+"/v1/receipts", preflight, nil); a.status != 405 || a.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("public %v: a preflight of a submission: %d, Access-Control-Allow-Origin %q", public, a.status, a.header.Get("Access-Control-Allow-Origin"))
+		}
 	}
 }

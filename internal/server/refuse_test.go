@@ -79,6 +79,8 @@ func badRequests(t *testing.T, good *dsse.Envelope) []refusal {
 		{name: "query, unknown", path: "/v1/receipts?wait=witnessed", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
 		{name: "query, value", path: "/v1/receipts?registry=yes", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
 		{name: "query, on a read", method: "GET", path: "/checkpoint?x", status: 400, code: "HTTP-QUERY"},
+		{name: "query, an empty one", path: "/v1/receipts?", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
+		{name: "query, an empty one on a read", method: "GET", path: "/checkpoint?", status: 400, code: "HTTP-QUERY"},
 		{name: "size, before the type is looked at", header: typed("text/plain"), body: make([]byte, server.MaxBody+1), status: 413, code: "HTTP-SIZE"},
 		{name: "type, none", body: good.JSON(), status: 415, code: "HTTP-TYPE"},
 		{name: "type, text", header: typed("text/plain"), body: good.JSON(), status: 415, code: "HTTP-TYPE"},
@@ -253,7 +255,8 @@ func TestEveryCode(t *testing.T) {
 	elsewhere := map[report.Code]string{
 		"HTTP-BODY": "TestCutShort", "HTTP-TIMEOUT": "TestSlowClients", "BUSY": "TestBusy",
 		"LOG-STOPPED": "TestFailStop", "LOG-CLOSED": "TestClosed", "KEY-ENDED": "TestKeyEnded",
-		"TILE-PATH": "TestPaths", "BEYOND-SIZE": "TestWidths",
+		"TILE-PATH": "TestPaths", "BEYOND-SIZE": "TestWidths", "HTTP-HOST": "TestHosts", "LOG-IO": "TestReadFails",
+		"LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
 	}
 	tested := maps.Clone(elsewhere)
 	for _, r := range refusals(t) {

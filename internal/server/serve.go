@@ -20,6 +20,7 @@ type limits struct {
 	read     time.Duration // for a whole request
 	write    time.Duration // from the head of a request to the end of its answer
 	idle     time.Duration // between requests
+	linger   time.Duration // for the rest of a body, when the server ends
 	shutdown time.Duration // for the answers that are due when the server ends
 }
 
@@ -30,6 +31,7 @@ func defaultLimits() limits {
 		read:     15 * time.Second,
 		write:    30 * time.Second,
 		idle:     2 * time.Minute,
+		linger:   2 * time.Second,
 		shutdown: 20 * time.Second,
 	}
 }
@@ -38,8 +40,12 @@ func defaultLimits() limits {
 // answers those it has. It does not close the log. The error is that of the
 // listener, or of answers that were not taken in time.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	handler := http.Handler(s)
+	if at, ok := ln.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() && !s.public {
+		handler = http.HandlerFunc(s.forThisMachine)
+	}
 	hs := &http.Server{
-		Handler:                      s,
+		Handler:                      handler,
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            s.limits.head,
 		ReadTimeout:                  s.limits.read,
@@ -61,6 +67,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		case <-ctx.Done():
 			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.shutdown)
 			defer cancel()
+			s.receivers.end(s.limits.linger)
 			err := hs.Shutdown(within)
 			if err != nil {
 				err = errors.Join(err, hs.Close())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type Config struct {
 	Signer  *checkpoint.Signer // the log's key
 	Policy  *trust.Policy      // what verifiers of this log are given
 	Engines *trust.Engines     // the same; in registry mode
+	Public  bool               // reads are for everybody: web pages may read, under any host name
 	Logger  *slog.Logger       // nil means silence
 }
 
@@ -31,10 +33,13 @@ type Server struct {
 	registry *registry
 	logger   *slog.Logger
 	limits   limits
+	public   bool // as Config.Public; never changed
 
-	held    atomic.Int64 // bytes of bodies that are in memory or on their way
-	buffers sync.Pool    // of *[]byte, for answers
-	zippers sync.Pool    // of *gzip.Writer
+	held      atomic.Int64 // bytes of bodies that are in memory or on their way
+	receivers receivers
+	misled    sync.Once // for the operator to be told once of HTTP-HOST
+	buffers   sync.Pool // of *[]byte, for answers
+	zippers   sync.Pool // of *gzip.Writer
 }
 
 // Open recovers the log and makes it ready to serve. It fails with the errors
@@ -59,7 +64,8 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits()}
+	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public}
+	s.receivers.active = make(map[*http.ResponseController]struct{})
 	if err := s.begin(cfg); err != nil {
 		_ = l.Close() // nothing was submitted; err says why there is no server
 		return nil, err
@@ -118,8 +124,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.submit(w, r)
 	case path == "/checkpoint" || strings.HasPrefix(path, "/tile/"):
-		// Browsers verify too.
-		w.Header().Set("Access-Control-Allow-Origin", "*")
+		if s.public { // browsers verify too
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+		}
 	case path == "/healthz" || path == "/readyz":
 	default:
 		return noSuchPath(r)
@@ -127,8 +134,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return wrongMethod(w, r, "GET, HEAD")
 	}
-	if r.URL.RawQuery != "" {
-		return &report.Error{Code: report.CodeHTTPQuery, Expected: "no query", Actual: fmt.Sprintf("%q", r.URL.RawQuery)}
+	if r.URL.RawQuery != "" || r.URL.ForceQuery {
+		return badQuery(r.URL, "no query")
 	}
 	switch path {
 	case "/checkpoint":
@@ -147,6 +154,11 @@ func noSuchPath(r *http.Request) error {
 		Expected: "/v1/receipts, /checkpoint, /tile/…, /healthz or /readyz",
 		Actual:   fmt.Sprintf("%q", r.URL.EscapedPath()),
 	}
+}
+
+// badQuery refuses a query; a lone "?" is one, or a path had two spellings.
+func badQuery(u *url.URL, expected string) error {
+	return &report.Error{Code: report.CodeHTTPQuery, Expected: expected, Actual: fmt.Sprintf("%q", "?"+u.RawQuery)}
 }
 
 func wrongMethod(w http.ResponseWriter, r *http.Request, allow string) error {

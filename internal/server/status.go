@@ -8,8 +8,9 @@ import (
 
 // statuses is the one table from codes to HTTP statuses (spec/http.md#errors):
 // 400 malformed, 403 a key that is unknown or not for this, 413 over a limit,
-// 415 another media type, 422 well-formed and against the schema, 503 busy or
-// read-only. A code that is not here is a fault of the server.
+// 415 another media type, 421 another host, 422 well-formed and against the
+// schema, 500 a fault of the server, 503 busy or read-only. A code that is not
+// here is a fault of the server too.
 var statuses = map[report.Code]int{
 	// The request.
 	report.CodeHTTPMethod:   http.StatusMethodNotAllowed,
@@ -20,6 +21,7 @@ var statuses = map[report.Code]int{
 	report.CodeHTTPBody:     http.StatusBadRequest,
 	report.CodeHTTPTimeout:  http.StatusRequestTimeout,
 	report.CodeHTTPSize:     http.StatusRequestEntityTooLarge,
+	report.CodeHTTPHost:     http.StatusMisdirectedRequest,
 
 	// The envelope.
 	report.CodeDSSESyntax:        http.StatusBadRequest,
@@ -105,6 +107,10 @@ var statuses = map[report.Code]int{
 	report.CodeBusy:       http.StatusServiceUnavailable,
 	report.CodeLogStopped: http.StatusServiceUnavailable,
 	report.CodeLogClosed:  http.StatusServiceUnavailable,
+	report.CodeLogIO:      http.StatusServiceUnavailable,
+	report.CodeLogDamaged: http.StatusInternalServerError,
+	report.CodeLogLost:    http.StatusInternalServerError,
+	report.CodeInternal:   http.StatusInternalServerError,
 }
 
 // statusOf returns the HTTP status that answers code.

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ const MaxBody = 128 << 10
 // submit answers POST /v1/receipts with the bundle of the one envelope in the
 // body (spec/http.md#submit).
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
-	withChain, err := chainWanted(r.URL.RawQuery)
+	withChain, err := chainWanted(r.URL)
 	if err != nil {
 		return err
 	}
@@ -88,20 +89,22 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // chainWanted reads the query of a submission: nothing, or registry=chain.
-func chainWanted(query string) (bool, error) {
-	switch query {
-	case "":
-		return false, nil
-	case "registry=chain":
+func chainWanted(u *url.URL) (bool, error) {
+	switch {
+	case u.RawQuery == "registry=chain":
 		return true, nil
+	case u.RawQuery == "" && !u.ForceQuery:
+		return false, nil
 	}
-	return false, &report.Error{Code: report.CodeHTTPQuery, Expected: "no query, or registry=chain", Actual: fmt.Sprintf("%q", query)}
+	return false, badQuery(u, "no query, or registry=chain")
 }
 
 // parserFor chooses how to read a body by its Content-Type.
 func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
-	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, &report.Error{Code: report.CodeHTTPEncoding, Expected: "a body without content coding", Actual: fmt.Sprintf("%q", enc)}
+	for _, enc := range h.Values("Content-Encoding") {
+		if !strings.EqualFold(enc, "identity") {
+			return nil, &report.Error{Code: report.CodeHTTPEncoding, Expected: "a body without content coding", Actual: fmt.Sprintf("%q", enc)}
+		}
 	}
 	types := h.Values("Content-Type")
 	if len(types) == 1 {
@@ -132,26 +135,38 @@ func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
 // readBody reads the whole body, at most MaxBody bytes.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var body []byte
-	var err error
-	if r.ContentLength >= 0 {
-		body = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(r.Body, body)
-	} else {
-		body, err = io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
-	}
+	err := s.receivers.read(w, func() (err error) {
+		if r.ContentLength >= 0 {
+			body = make([]byte, r.ContentLength)
+			_, err = io.ReadFull(r.Body, body)
+		} else {
+			body, err = io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+		}
+		if err == nil && len(body) > MaxBody {
+			err = tooLarge("more")
+		}
+		return err
+	})
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		var slow net.Error
-		if errors.As(err, &slow) && slow.Timeout() {
-			return nil, &report.Error{Code: report.CodeHTTPTimeout, Expected: fmt.Sprintf("a body within %v", s.limits.read), Actual: "none, or part of one"}
-		}
-		return nil, &report.Error{Code: report.CodeHTTPBody, Expected: "the whole body", Actual: fmt.Sprintf("%q", err.Error())}
-	}
-	if len(body) > MaxBody {
-		w.Header().Set("Connection", "close")
-		return nil, tooLarge("more")
+		return nil, s.unread(err)
 	}
 	return body, nil
+}
+
+// unread says why a body was not read.
+func (s *Server) unread(err error) error {
+	var slow net.Error
+	var said *report.Error
+	switch {
+	case errors.As(err, &said):
+		return said
+	case !errors.As(err, &slow) || !slow.Timeout():
+		return &report.Error{Code: report.CodeHTTPBody, Expected: "the whole body", Actual: fmt.Sprintf("%q", err.Error())}
+	case s.receivers.ended():
+		return &report.Error{Code: report.CodeLogClosed}
+	}
+	return &report.Error{Code: report.CodeHTTPTimeout, Expected: fmt.Sprintf("a body within %v", s.limits.read), Actual: "none, or part of one"}
 }
 
 func tooLarge(actual string) error {

@@ -25,7 +25,7 @@ type httpCaller struct {
 
 // request returns the bytes of a POST.
 func request(path, mediaType string, body []byte) []byte {
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: log\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", path, mediaType, len(body))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", path, mediaType, len(body))
 	return append([]byte(head), body...)
 }
 

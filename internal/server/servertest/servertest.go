@@ -41,6 +41,7 @@ type Log struct {
 	Engines     *trust.Engines
 	PolicyFile  []byte // what Policy was parsed from
 	EnginesFile []byte // what Engines was parsed from
+	Public      bool   // as server.Config.Public, from the next Start on
 
 	t    testing.TB
 	stop func() error // nil while stopped
@@ -109,7 +110,7 @@ func (l *Log) Start(prepare ...func(*server.Server)) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.Server, err = server.Open(server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines})
+	l.Server, err = server.Open(server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines, Public: l.Public})
 	if err != nil {
 		l.t.Fatal(err)
 	}
