@@ -24,6 +24,9 @@ func (s *Server) Impatient(head, body time.Duration) {
 // Hurry makes a server that ends over half-sent bodies after so long.
 func (s *Server) Hurry(linger time.Duration) { s.limits.linger = linger }
 
+// Anchoring makes a server that keeps its anchors so often.
+func (s *Server) Anchoring(every time.Duration) { s.limits.anchor = every }
+
 // Receiving is how many bodies are being read.
 func (s *Server) Receiving() int {
 	s.receivers.mu.Lock()

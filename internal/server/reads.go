@@ -102,11 +102,10 @@ func (s *Server) ready(w http.ResponseWriter) error {
 	if err := s.log.Err(); err != nil {
 		return err
 	}
-	st := s.log.Stats()
 	b := []byte(`{"status":"ready","size":`)
-	b = strconv.AppendUint(b, st.Size, 10)
+	b = strconv.AppendUint(b, s.log.Size(), 10)
 	b = append(b, `,"rollback_protection":`...)
-	b = strconv.AppendQuote(b, st.RollbackProtection)
+	b = strconv.AppendQuote(b, s.protection())
 	write(w, "application/json", "no-store", append(b, "}\n"...))
 	return nil
 }

@@ -22,6 +22,7 @@ type limits struct {
 	idle     time.Duration // between requests
 	linger   time.Duration // for the rest of a body, when the server ends
 	shutdown time.Duration // for the answers that are due when the server ends
+	anchor   time.Duration // between two times that anchors are kept
 }
 
 func defaultLimits() limits {
@@ -33,12 +34,14 @@ func defaultLimits() limits {
 		idle:     2 * time.Minute,
 		linger:   2 * time.Second,
 		shutdown: 20 * time.Second,
+		anchor:   time.Second,
 	}
 }
 
 // Serve answers requests on ln until ctx ends, then takes no new ones and
 // answers those it has. It does not close the log. The error is that of the
-// listener, or of answers that were not taken in time.
+// listener, of answers that were not taken in time, or LOG-ROLLBACK where an
+// anchor shows that another history was signed meanwhile.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	handler := http.Handler(s)
 	if at, ok := ln.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() && !s.public {
@@ -54,6 +57,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes:               maxHeader,
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
+	broken := make(chan error, 1)
+	defer s.startKeeper(broken)()
 	served := make(chan error, 1)
 	go func() { served <- hs.Serve(ln) }()
 	stopped := s.log.Stopped()
@@ -64,18 +69,26 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			stopped = nil
 		case err := <-served:
 			return err
+		case err := <-broken:
+			s.logger.Error("the log must not be written to: the server ends", "reason", err)
+			return errors.Join(err, s.end(ctx, hs, served))
 		case <-ctx.Done():
-			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.shutdown)
-			defer cancel()
-			s.receivers.end(s.limits.linger)
-			err := hs.Shutdown(within)
-			if err != nil {
-				err = errors.Join(err, hs.Close())
-			}
-			if e := <-served; !errors.Is(e, http.ErrServerClosed) {
-				err = errors.Join(err, e)
-			}
-			return err
+			return s.end(ctx, hs, served)
 		}
 	}
+}
+
+// end takes no new requests and answers those that are there.
+func (s *Server) end(ctx context.Context, hs *http.Server, served <-chan error) error {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.shutdown)
+	defer cancel()
+	s.receivers.end(s.limits.linger)
+	err := hs.Shutdown(within)
+	if err != nil {
+		err = errors.Join(err, hs.Close())
+	}
+	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
 }

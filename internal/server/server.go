@@ -24,6 +24,15 @@ type Config struct {
 	Engines *trust.Engines     // the same; in registry mode
 	Public  bool               // reads are for everybody: web pages may read, under any host name
 	Logger  *slog.Logger       // nil means silence
+
+	// Anchors are files outside FS that hold the newest checkpoint, best on
+	// other volumes. They are asked before anything is signed and kept while the
+	// server serves. A file that is missing cannot be asked; an empty one knows
+	// nothing yet.
+	Anchors []string
+	// UnreachableAnchors is the operator's word for this start that the log may
+	// go on although an anchor cannot be asked.
+	UnreachableAnchors bool
 }
 
 // Server answers requests about one log. It is an http.Handler, safe for
@@ -33,7 +42,8 @@ type Server struct {
 	registry *registry
 	logger   *slog.Logger
 	limits   limits
-	public   bool // as Config.Public; never changed
+	public   bool      // as Config.Public; never changed
+	anchors  []*anchor // never changed
 
 	held      atomic.Int64 // bytes of bodies that are in memory or on their way
 	receivers receivers
@@ -58,13 +68,21 @@ func Open(cfg Config) (*Server, error) {
 			Actual:   "key lines",
 		}
 	}
-	l, err := rlog.Open(rlog.Config{
+	rc := rlog.Config{
 		Origin: cfg.Engines.Origin, Signer: cfg.Signer, FS: cfg.FS, Statement: statementOf, Logger: cfg.Logger,
-	})
+		UnreachableAnchors: cfg.UnreachableAnchors,
+	}
+	var anchors []*anchor
+	for _, path := range cfg.Anchors {
+		a := &anchor{path: path, origin: rc.Origin, key: cfg.Signer.Key}
+		anchors = append(anchors, a)
+		rc.Anchors = append(rc.Anchors, a.asked())
+	}
+	l, err := rlog.Open(rc)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public}
+	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors}
 	s.receivers.active = make(map[*http.ResponseController]struct{})
 	if err := s.begin(cfg); err != nil {
 		_ = l.Close() // nothing was submitted; err says why there is no server

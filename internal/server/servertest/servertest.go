@@ -39,9 +39,10 @@ type Log struct {
 	FS          durable.FS
 	Policy      *trust.Policy
 	Engines     *trust.Engines
-	PolicyFile  []byte // what Policy was parsed from
-	EnginesFile []byte // what Engines was parsed from
-	Public      bool   // as server.Config.Public, from the next Start on
+	PolicyFile  []byte   // what Policy was parsed from
+	EnginesFile []byte   // what Engines was parsed from
+	Public      bool     // as server.Config.Public, from the next Start on
+	Anchors     []string // as server.Config.Anchors, from the next Start on
 
 	t    testing.TB
 	stop func() error // nil while stopped
@@ -102,15 +103,22 @@ func Serve(t testing.TB, fs durable.FS, files server.TrustFiles) *Log {
 	return l
 }
 
-// Start opens the log, which must be stopped, and serves it at a new URL. prepare
-// is given the server before it serves.
-func (l *Log) Start(prepare ...func(*server.Server)) {
+// Config is what Start opens the log with.
+func (l *Log) Config() server.Config {
 	l.t.Helper()
 	signer, err := checkpoint.NewSigner(Origin, checkpoint.TypeEd25519, Key(Origin))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.Server, err = server.Open(server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines, Public: l.Public})
+	return server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines, Public: l.Public, Anchors: l.Anchors}
+}
+
+// Start opens the log, which must be stopped, and serves it at a new URL. prepare
+// is given the server before it serves.
+func (l *Log) Start(prepare ...func(*server.Server)) {
+	l.t.Helper()
+	var err error
+	l.Server, err = server.Open(l.Config())
 	if err != nil {
 		l.t.Fatal(err)
 	}
