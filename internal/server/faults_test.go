@@ -88,7 +88,7 @@ func TestReadFails(t *testing.T) {
 	}
 	for _, n := range names {
 		if err := files.Edit("segments/"+n.Name(), func(b []byte) []byte {
-			for i := len(b) / 2; i < len(b); i++ {
+			for i := 128; i < len(b); i++ { // behind the head of the segment
 				b[i] ^= 1
 			}
 			return b
