@@ -18,16 +18,15 @@ const (
 
 // proofCase is a line of either proof file; which members count depends on Kind.
 type proofCase struct {
-	ID, Kind             string
-	WantErr              bool
-	LeafIdx, TreeSize    uint64
-	Size1, Size2         uint64
-	Start, End, Size     uint64 // subtrees only
-	LeafHash             string
-	Root, Root1, Root2   string
-	Proof                []string
-	hashes               map[string]Hash
-	wrongLength, decoded bool
+	ID, Kind           string
+	WantErr            bool
+	LeafIdx, TreeSize  uint64
+	Size1, Size2       uint64
+	Start, End, Size   uint64 // subtrees only
+	LeafHash           string
+	Root, Root1, Root2 string
+	Proof              []string
+	wrongLength        bool
 }
 
 func (c *proofCase) want() string {

@@ -47,8 +47,8 @@ func (FailClosed) isPosture()   {}
 func (FailOpen) isPosture()     {}
 
 // Request returns the request of a fault, and whether it has one.
-func (f Fault) Request() (Request, bool) {
-	switch p := f.Posture.(type) {
+func (t Fault) Request() (Request, bool) {
+	switch p := t.Posture.(type) {
 	case FailOpen:
 		return p.Request, true
 	case FailClosed:
