@@ -11,8 +11,12 @@ import (
 	"github.com/transparency-dev/tessera/fsck"
 )
 
-// source is where somebody else reads the log: Tessera's fetchers are two.
-type source = fsck.Fetcher
+// source is where somebody else reads the log, and the sizes that can be read
+// there.
+type source struct {
+	fsck.Fetcher // one of Tessera's
+	heads        []head
+}
 
 // TestBoundaries grows one log through the sizes beside every boundary of the
 // first two tiles of entries, and has everybody read it at each of them: from
@@ -60,8 +64,10 @@ func (l *grownLog) overHTTP(t *testing.T) source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return source{f, l.heads}
 }
 
 // directory is what any file server could serve.
-func (l *grownLog) directory() source { return client.FileFetcher{Root: filepath.Join(l.dir, "site")} }
+func (l *grownLog) directory() source {
+	return source{client.FileFetcher{Root: filepath.Join(l.dir, "site")}, l.heads}
+}

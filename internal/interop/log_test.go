@@ -60,6 +60,7 @@ func newLog(t *testing.T) *grownLog {
 		t.Fatal(err)
 	}
 	l := &grownLog{Log: servertest.On(t, fs), t: t, dir: dir, nodes: map[merkle.NodeID]merkle.Hash{}}
+	t.Cleanup(browser.CloseIdleConnections)
 	entries, err := merkle.ParseBundle(l.get("/"+merkle.EntriesPath(0, 1)), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +188,14 @@ func (l *grownLog) get(path string) []byte {
 		l.t.Fatalf("GET %s: %s, %v", path, resp.Status, err)
 	}
 	return body
+}
+
+// Stop stops the server at once: one waits for connections that were dialled and
+// not used.
+func (l *grownLog) Stop() {
+	l.t.Helper()
+	browser.CloseIdleConnections()
+	l.Log.Stop()
 }
 
 // latest is the head that is read now, earlier those before it.
