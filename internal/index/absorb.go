@@ -14,20 +14,25 @@ import (
 )
 
 // Absorb adds leaves, which stand from the covered size on, and covers size and
-// root, in one batch. It is not synced: after a power cut the index may cover
-// less. After a failure the index is as it was.
-func (x *Index) Absorb(leaves [][]byte, size uint64, root merkle.Hash) error {
+// root, in one batch. statements names what they carry; nil where the caller
+// does not know. It is not synced: after a power cut the index may cover less.
+// After a failure the index is as it was.
+func (x *Index) Absorb(leaves [][]byte, statements []dagcbor.CID, size uint64, root merkle.Hash) error {
 	x.absorb.Lock()
 	defer x.absorb.Unlock()
 	first := x.covered.size
-	if first+uint64(len(leaves)) != size {
+	if first+uint64(len(leaves)) != size || statements != nil && len(statements) != len(leaves) {
 		return fmt.Errorf("%d leaves from %d on do not make size %d", len(leaves), first, size)
 	}
 	b := x.db.NewBatch()
 	defer b.Close()
 	p := postings{first: first, terms: make(map[string]*list), runs: make(map[string]*list)}
 	for i, leaf := range leaves {
-		if err := x.add(b, &p, first+uint64(i), leaf); err != nil {
+		var known dagcbor.CID
+		if statements != nil {
+			known = statements[i]
+		}
+		if err := x.add(b, &p, first+uint64(i), leaf, known); err != nil {
 			return fmt.Errorf("leaf %d: %w", first+uint64(i), err)
 		}
 	}
@@ -54,8 +59,8 @@ func (x *Index) Absorb(leaves [][]byte, size uint64, root merkle.Hash) error {
 var errClosed = errors.New("the index is closed")
 
 // add puts what is keyed by a digest into the batch, and the rest into p.
-func (x *Index) add(b *pebble.Batch, p *postings, index uint64, leaf []byte) error {
-	f, err := factsOf(leaf, x.opts.Principal)
+func (x *Index) add(b *pebble.Batch, p *postings, index uint64, leaf []byte, known dagcbor.CID) error {
+	f, err := factsOf(leaf, known, x.opts.Principal)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func BenchmarkAbsorb(b *testing.B) {
 			leaves := benchLeaves(b, batch)
 			before := cpuTime()
 			size += batch
-			if err := x.Absorb(leaves, uint64(size), merkle.Hash{}); err != nil {
+			if err := x.Absorb(leaves, nil, uint64(size), merkle.Hash{}); err != nil {
 				b.Fatal(err)
 			}
 			used += cpuTime() - before

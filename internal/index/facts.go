@@ -29,13 +29,16 @@ const (
 
 // factsOf reads a leaf. It reads the frame, which is frozen, and looks for the
 // rest: of a receipt version that is not known yet, or one that is void, it
-// finds what it can.
-func factsOf(leaf []byte, principal func(dsse.KeyID) (string, bool)) (facts, error) {
+// finds what it can. known is the statement's CID, zero where it is to be made.
+func factsOf(leaf []byte, known dagcbor.CID, principal func(dsse.KeyID) (string, bool)) (facts, error) {
 	env, err := dsse.ParseLeaf(leaf)
 	if err != nil {
 		return facts{}, err
 	}
-	f := facts{statement: dagcbor.Sum(env.Payload)}
+	f := facts{statement: known}
+	if known.IsZero() {
+		f.statement = dagcbor.Sum(env.Payload)
+	}
 	if env.Type == dsse.RegistryType {
 		f.term(fieldKind, "registry")
 		return f, nil

@@ -197,7 +197,7 @@ func TestModel(t *testing.T) {
 				leaves = append(leaves, leafOf(t, dsse.ReceiptType, d.Payload()))
 				want = append(want, naiveOf(t, d))
 			}
-			if err := x.Absorb(leaves, uint64(len(want)), merkle.Hash{byte(len(want))}); err != nil {
+			if err := x.Absorb(leaves, nil, uint64(len(want)), merkle.Hash{byte(len(want))}); err != nil {
 				t.Fatal(err)
 			}
 			if rapid.Bool().Draw(rt, "restart") {
@@ -316,7 +316,7 @@ func TestBeginsAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "index")
 			x := openIndex(t, dir)
-			if err := x.Absorb(someLeaves(t, 7), 7, merkle.Hash{7}); err != nil {
+			if err := x.Absorb(someLeaves(t, 7), nil, 7, merkle.Hash{7}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Open(dir, Options{Origin: origin, Principal: principal}); err == nil {
@@ -343,13 +343,13 @@ func TestReset(t *testing.T) {
 	x := openIndex(t, filepath.Join(t.TempDir(), "index"))
 	leaves := someLeaves(t, 7)
 	for range 2 {
-		if err := x.Absorb(leaves, 7, merkle.Hash{7}); err != nil {
+		if err := x.Absorb(leaves, nil, 7, merkle.Hash{7}); err != nil {
 			t.Fatal(err)
 		}
 		if p, err := x.Search(Query{Code: "OUTSIDE-ROOT"}, 0, 100); err != nil || len(p.Leaves) != 6 {
 			t.Fatalf("%+v %v", p, err)
 		}
-		if err := x.Absorb(leaves, 7, merkle.Hash{7}); err == nil {
+		if err := x.Absorb(leaves, nil, 7, merkle.Hash{7}); err == nil {
 			t.Fatal("the same leaves again")
 		}
 		if err := x.Reset(); err != nil {
@@ -388,7 +388,7 @@ func TestOddLeaves(t *testing.T) {
 	}
 	leaves := [][]byte{leafOf(t, dsse.RegistryType, odd), leafOf(t, "application/vnd.obstat.receipt.v9+cbor", payload),
 		leafOf(t, dsse.ReceiptType, odd), leafOf(t, dsse.ReceiptType, []byte("no cbor"))}
-	if err := x.Absorb(leaves, 4, merkle.Hash{}); err != nil {
+	if err := x.Absorb(leaves, nil, 4, merkle.Hash{}); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := x.Search(Query{Kind: "novelty", Code: "NEW", Engine: "key:" + strings.Repeat("09", 32)}, 0, 9); err != nil || len(p.Leaves) != 1 || p.Leaves[0].Index != 1 {
@@ -400,7 +400,7 @@ func TestOddLeaves(t *testing.T) {
 	if i, ok, err := x.Lookup(dagcbor.Sum([]byte("no cbor"))); !ok || err != nil || i != 3 {
 		t.Fatalf("%d %v %v", i, ok, err)
 	}
-	if err := x.Absorb([][]byte{[]byte("no leaf")}, 5, merkle.Hash{}); err == nil {
+	if err := x.Absorb([][]byte{[]byte("no leaf")}, nil, 5, merkle.Hash{}); err == nil {
 		t.Fatal("absorbed")
 	}
 	if size, _, _ := x.Covered(); size != 4 {

@@ -55,6 +55,7 @@ func BenchmarkSubmit(b *testing.B) {
 
 func benchmarkSubmit(b *testing.B, callers int) {
 	cfg := testConfig(b, dirFS(b))
+	cfg.room, cfg.PublishEvery, cfg.ScrubEvery = 0, 0, 0
 	create(b, cfg, "genesis")
 	l := open(b, cfg)
 	items := make([]Item, b.N)

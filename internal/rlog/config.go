@@ -73,6 +73,7 @@ type Config struct {
 	// never.
 	ScrubEvery time.Duration
 
+	room   int64  // bytes that a segment is made longer by at once; tests make it small
 	mutant mutant // for this package's tests
 
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand
@@ -92,6 +93,9 @@ func (cfg Config) complete() (*Config, error) {
 	def(&cfg.GroupBytes, DefaultGroupBytes)
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = DefaultSegmentBytes
+	}
+	if cfg.room == 0 {
+		cfg.room = 256 << 10
 	}
 	if cfg.PublishEvery == 0 {
 		cfg.PublishEvery = time.Second

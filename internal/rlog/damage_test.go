@@ -78,7 +78,7 @@ func TestEveryByteDamaged(t *testing.T) {
 		at := records(t, cfg, number)
 		last := at[len(at)-2]
 		for i := range readFile(t, clean, name) {
-			if i%3 != 0 && i > segmentHeaderSize+recordHeaderSize {
+			if i%5 != 0 && i > segmentHeaderSize+recordHeaderSize || i%97 != 0 && int64(i) >= at[len(at)-1] {
 				continue
 			}
 			disk := clean.Clone()
@@ -91,6 +91,10 @@ func TestEveryByteDamaged(t *testing.T) {
 			case i >= segmentHeaderSize && int64(i) >= last && number < 4: // superseded
 				if err != nil || l.Size() != 10 {
 					t.Fatalf("%s byte %d, superseded: %v", name, i, err)
+				}
+			case int64(i) >= at[len(at)-1] && number == 4: // the zeros behind it
+				if err != nil || l.Size() != 10 {
+					t.Fatalf("%s byte %d, behind the last record: %v", name, i, err)
 				}
 			case int64(i) >= last && number == 4: // the last record
 				if err != nil || l.Size() != 9 {
@@ -166,8 +170,9 @@ func TestCutKeepsBytesWithoutSignature(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk, cfg := threeSegments(t)
-			at := records(t, cfg, 4)[3]
-			if err := disk.Edit(segmentName(4), func(b []byte) []byte { return tear(b, at) }); err != nil {
+			starts := records(t, cfg, 4)
+			at, end := starts[3], starts[4]
+			if err := disk.Edit(segmentName(4), func(b []byte) []byte { return tear(b[:end], at) }); err != nil {
 				t.Fatal(err)
 			}
 			l := open(t, cfg)
@@ -202,7 +207,7 @@ func TestTailIsDamage(t *testing.T) {
 	} {
 		disk, cfg := threeSegments(t)
 		at := records(t, cfg, 4)
-		if err := disk.Edit(segmentName(4), func(b []byte) []byte { return tear(b, at) }); err != nil {
+		if err := disk.Edit(segmentName(4), func(b []byte) []byte { return tear(b[:at[4]], at) }); err != nil {
 			t.Fatal(err)
 		}
 		before := readFile(t, disk, segmentName(4))

@@ -34,6 +34,8 @@ type Head struct {
 	Size uint64
 	Root merkle.Hash
 	Note []byte // the signed note; shared, not to be changed
+
+	bytes uint64 // of leaves sequenced since Open, up to Size
 }
 
 // Log is an open log. Its methods may be called from many goroutines.
@@ -47,9 +49,13 @@ type Log struct {
 	head   atomic.Pointer[Head] // written by the sequencer, when it is durable
 	onDisk atomic.Uint64        // size of the checkpoint on disk; written by the publisher
 
-	stopped   chan struct{}   // closed with failure set
-	ended     chan struct{}   // closed when the sequencer has ended
-	ask       chan chan error // makes the publisher work now
+	stopped chan struct{}        // closed with failure set
+	ended   chan struct{}        // closed when the sequencer has ended
+	behind  atomic.Pointer[Head] // what is published and absorbed; written by the publisher
+
+	kick      chan struct{}   // of one place: the publisher has enough to do
+	progress  chan struct{}   // of one place: the publisher has done it
+	ask       chan chan error // makes the publisher work now, and answers
 	quit      chan struct{}   // closed to end the publisher
 	published chan struct{}   // closed when the publisher has ended
 	scrubbed  chan struct{}   // closed when the scrubber has ended
@@ -333,5 +339,44 @@ func (l *Log) publish() error {
 		return <-answer
 	case <-l.published:
 		return errClosed()
+	}
+}
+
+// The sequencer goes at most so far ahead of tiles and index: that bounds what
+// is in memory, and what a restart has to read again.
+const (
+	maxAheadLeaves = 32 << 10
+	maxAheadBytes  = 64 << 20
+)
+
+// ahead is how far that is, in parts of 256.
+func (l *Log) ahead() uint64 {
+	head, done := l.head.Load(), l.behind.Load()
+	return max((head.Size-done.Size)*256/maxAheadLeaves, (head.bytes-done.bytes)*256/maxAheadBytes)
+}
+
+// keepClose wakes the publisher when there is much for it to do, and waits for
+// it when there is too much. For the sequencer.
+func (l *Log) keepClose() {
+	for {
+		a := l.ahead()
+		if a >= 64 {
+			select {
+			case l.kick <- struct{}{}:
+			default:
+			}
+		}
+		if a < 256 || l.failed() != nil {
+			return
+		}
+		<-l.progress
+	}
+}
+
+// progressed wakes a sequencer that waits. For the publisher.
+func (l *Log) progressed() {
+	select {
+	case l.progress <- struct{}{}:
+	default:
 	}
 }

@@ -123,16 +123,17 @@ func (r *replay) open(lock durable.Lock) (*Log, error) {
 	l := &Log{cfg: r.cfg, lock: lock, contents: r.contents, statements: st, segments: r.segments,
 		queue:   newQueue(r.cfg.QueueItems, r.cfg.QueueBytes),
 		stopped: make(chan struct{}), ended: make(chan struct{}),
-		ask: make(chan chan error), quit: make(chan struct{}), published: make(chan struct{}), scrubbed: make(chan struct{}),
+		kick: make(chan struct{}, 1), progress: make(chan struct{}, 1), ask: make(chan chan error), quit: make(chan struct{}), published: make(chan struct{}), scrubbed: make(chan struct{}),
 		protection: protection}
 	l.head.Store(&Head{Size: last.size, Root: last.root, Note: last.note})
 	l.onDisk.Store(r.published.Size)
+	l.behind.Store(l.head.Load())
 	r.cfg.Logger.Info("log open", "origin", r.cfg.Origin, "size", last.size, "root", last.root.String(),
 		"rollback_protection", protection)
 	s := &sequencer{log: l, writer: w, seen: make(map[statementKey]*waiter)}
 	go s.run()
 	p := &publisher{log: l, published: r.published, checked: *checked}
-	go p.run(r.cfg.PublishEvery, l.ask, l.quit)
+	go p.run(r.cfg.PublishEvery, l.quit)
 	go (&scrubber{log: l}).run(r.cfg.ScrubEvery, l.quit)
 	return l, nil
 }
@@ -140,7 +141,7 @@ func (r *replay) open(lock durable.Lock) (*Log, error) {
 // goOn makes the writer that continues behind last, in a new segment that begins
 // with it.
 func (r *replay) goOn(last *record) (writer, error) {
-	w := writer{fs: r.cfg.FS, origin: r.cfg.Origin, rand: r.cfg.Rand}
+	w := writer{fs: r.cfg.FS, origin: r.cfg.Origin, rand: r.cfg.Rand, chunk: r.cfg.room}
 	if r.cfg.mutant.signEarly {
 		w.number, w.keyed, w.off, w.group, w.prev = r.lastIn.number, r.lastIn.keyed, r.lastIn.off, last.group, r.last.sum
 		var err error

@@ -20,7 +20,7 @@ type publisher struct {
 const absorbLeaves = 16 * merkle.TileWidth
 
 // run works until stop is closed; then once more, unless the log has failed.
-func (p *publisher) run(every time.Duration, ask <-chan chan error, stop <-chan struct{}) {
+func (p *publisher) run(every time.Duration, stop <-chan struct{}) {
 	defer close(p.log.published)
 	var tick <-chan time.Time
 	if every > 0 {
@@ -32,7 +32,8 @@ func (p *publisher) run(every time.Duration, ask <-chan chan error, stop <-chan 
 		var answer chan error
 		select {
 		case <-tick:
-		case answer = <-ask:
+		case <-p.log.kick:
+		case answer = <-p.log.ask:
 		case <-stop:
 			done = true
 		}
@@ -43,6 +44,7 @@ func (p *publisher) run(every time.Duration, ask <-chan chan error, stop <-chan 
 				p.log.fail(err)
 			}
 		}
+		p.log.progressed()
 		if answer != nil {
 			answer <- err
 		}
@@ -60,6 +62,7 @@ func (p *publisher) step() error {
 		return err
 	}
 	p.log.statements.release(head.Size)
+	p.log.behind.Store(&head)
 	return p.drop()
 }
 
@@ -95,7 +98,7 @@ func absorb(cfg *Config, c *contents, st *statements, size uint64) error {
 		if err != nil {
 			return err
 		}
-		if err := st.store.Absorb(batch, end, root); err != nil {
+		if err := st.store.Absorb(batch, st.of(end-uint64(len(batch)), end), end, root); err != nil {
 			return ioError("write", "index", err)
 		}
 		batch = batch[:0]

@@ -153,9 +153,6 @@ func (r *replay) begin(name string, f found) error {
 		return lost("before "+name, fmt.Sprintf("the entries from %d on, of which the site has %d", whole, whole),
 			"put the segments before it back")
 	}
-	if f.first == 0 && f.group != 1 {
-		return lost("before "+name, fmt.Sprintf("groups 1 to %d", f.group-1), "put the segments before it back")
-	}
 	r.base = f.first
 	r.last = found{record: &record{recordHeader: recordHeader{group: f.group - 1, size: f.first}}, sum: f.prev}
 	if r.published.Size > 0 {

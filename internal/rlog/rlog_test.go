@@ -41,7 +41,7 @@ func testStatement(leaf []byte) (dagcbor.CID, error) {
 }
 
 func testConfig(t testing.TB, fs durable.FS) Config {
-	return Config{Origin: testOrigin, Signer: testSigner(t, "log key"), FS: fs, Statement: testStatement, PublishEvery: -1}
+	return Config{Origin: testOrigin, Signer: testSigner(t, "log key"), FS: fs, Statement: testStatement, PublishEvery: -1, ScrubEvery: -1, room: 6000}
 }
 
 func item(leaf string) Item {

