@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/obstat/obstat/trust"
@@ -17,13 +18,17 @@ import (
 // letting others reach it is a choice.
 const defaultListen = "127.0.0.1:8080"
 
-// Config is everything that a command line says. validate is the one place
-// where it is judged.
+// Config is everything that a command line says. validateInit and validateServe
+// are the places where it is judged.
 type Config struct {
-	Dir    string       // init, serve: the log's directory
+	Dir    string       // the log's directory
 	Origin string       // init: the log's name
 	Keys   []Registered // init: engines and approvers, in the order given
-	Listen string       // serve: host:port
+
+	Listen             string   // serve: host:port
+	Public             bool     // serve: reads are for everybody
+	Anchors            []string // serve: files on other volumes that hold the newest checkpoint
+	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
 }
 
 // Registered is a key that init puts into the genesis registry.
@@ -33,23 +38,30 @@ type Registered struct {
 	File string // of its public key; empty where init makes the key
 }
 
-func (c *Config) validate(forInit bool) error {
+// flag is how the command line says it.
+func (k Registered) flag() string {
+	if k.File == "" {
+		return fmt.Sprintf("--make-%s %s", k.Role, k.Name)
+	}
+	return fmt.Sprintf("--%s %s=%s", k.Role, k.Name, k.File)
+}
+
+func (c *Config) validateDir() error {
 	if c.Dir == "" {
 		return usagef("--dir is needed: the log's directory")
 	}
-	if !forInit {
-		if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-			return usagef("--listen %s is not host:port: %v", c.Listen, err)
-		}
-		return nil
+	return nil
+}
+
+func (c *Config) validateInit() error {
+	if err := c.validateDir(); err != nil {
+		return err
 	}
-	if c.Origin == "" {
-		return usagef("--origin is needed: the log's name for ever, such as log.example.com/effects")
-	}
-	if !verdict.ValidName(c.Origin) || strings.Contains(c.Origin, "+") {
-		return usagef("--origin %q is not 1 to %d characters of A-Z a-z 0-9 . _ / @ : -", c.Origin, verdict.MaxName)
+	if err := validOrigin(c.Origin); err != nil {
+		return err
 	}
 	engines := 0
+	made, roles := map[Registered]bool{}, map[string]trust.Role{}
 	for _, k := range c.Keys {
 		if !verdict.ValidName(k.Name) {
 			return usagef("the name %q is not 1 to %d characters of A-Z a-z 0-9 . _ / @ : + -", k.Name, verdict.MaxName)
@@ -57,6 +69,13 @@ func (c *Config) validate(forInit bool) error {
 		if k.Name == registrarName {
 			return usagef("the name %q is the registrar's", k.Name)
 		}
+		if role, ok := roles[k.Name]; ok && role != k.Role {
+			return usagef("%s cannot be both %s and %s: nobody approves what he does himself", k.Name, role, k.Role)
+		}
+		if made[k] {
+			return usagef("%s stands twice", k.flag())
+		}
+		made[k], roles[k.Name] = true, k.Role
 		if k.Role == trust.Engine {
 			engines++
 		}
@@ -67,12 +86,79 @@ func (c *Config) validate(forInit bool) error {
 	return nil
 }
 
+// validOrigin refuses a name that could not be the log's for ever.
+func validOrigin(origin string) error {
+	switch _, bare, scheme := strings.Cut(origin, "://"); {
+	case origin == "":
+		return usagef("--origin is needed: the log's name for ever, such as log.example.com/effects")
+	case scheme:
+		return usagef("--origin %q has a scheme; an origin is a name and no URL: %s", origin, strings.TrimSuffix(bare, "/"))
+	case !verdict.ValidName(origin) || strings.Contains(origin, "+"):
+		return usagef("--origin %q is not 1 to %d characters of A-Z a-z 0-9 . _ / @ : -", origin, verdict.MaxName)
+	}
+	return nil
+}
+
+func (c *Config) validateServe() error {
+	if err := c.validateDir(); err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return usagef("--listen %s is not host:port: %v", c.Listen, err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("--listen %s: a port is a number from 0 to 65535", c.Listen)
+	}
+	if c.UnreachableAnchors && len(c.Anchors) == 0 {
+		return usagef("--allow-unreachable-anchors says nothing without --anchor")
+	}
+	seen := map[string]bool{}
+	for _, file := range c.Anchors {
+		switch place := real(file); {
+		case file == "":
+			return usagef("--anchor is a file outside of --dir")
+		case within(real(c.Dir), place):
+			return usagef("--anchor %s is inside of --dir %s: whoever rolls one back rolls back the other", file, c.Dir)
+		case seen[place]:
+			return usagef("--anchor %s stands twice", file)
+		default:
+			seen[place] = true
+		}
+	}
+	return nil
+}
+
+// real is the place of a file, which need not exist: absolute, and without the
+// symbolic links of as much of it as does.
+func real(file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	rest := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		if found, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(found, rest)
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+func within(dir, file string) bool {
+	rel, err := filepath.Rel(dir, file)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // parseInit reads the command line of init.
 func parseInit(args []string, stdout io.Writer) (*Config, error) {
 	c := &Config{}
 	f := newFlags("init")
-	f.StringVar(&c.Dir, "dir", "", "")
-	f.StringVar(&c.Origin, "origin", "", "")
+	once(f, "dir", &c.Dir)
+	once(f, "origin", &c.Origin)
 	for _, role := range []trust.Role{trust.Engine, trust.Approver} {
 		f.Func(string(role), "", func(s string) error {
 			name, file, ok := strings.Cut(s, "=")
@@ -87,16 +173,47 @@ func parseInit(args []string, stdout io.Writer) (*Config, error) {
 			return nil
 		})
 	}
-	return c, parse(c, f, args, helpInit, stdout, true)
+	if err := parse(f, args, helpInit, stdout); err != nil {
+		return nil, err
+	}
+	return c, c.validateInit()
 }
 
 // parseServe reads the command line of serve.
 func parseServe(args []string, stdout io.Writer) (*Config, error) {
 	c := &Config{}
 	f := newFlags("serve")
-	f.StringVar(&c.Dir, "dir", "", "")
-	f.StringVar(&c.Listen, "listen", defaultListen, "")
-	return c, parse(c, f, args, helpServe, stdout, false)
+	once(f, "dir", &c.Dir)
+	once(f, "listen", &c.Listen)
+	f.BoolVar(&c.Public, "public", false, "")
+	f.Func("anchor", "", func(file string) error {
+		c.Anchors = append(c.Anchors, file)
+		return nil
+	})
+	f.BoolVar(&c.UnreachableAnchors, "allow-unreachable-anchors", false, "")
+	if err := parse(f, args, helpServe, stdout); err != nil {
+		return nil, err
+	}
+	if c.Listen == "" {
+		c.Listen = defaultListen
+	}
+	return c, c.validateServe()
+}
+
+// once defines a flag that may stand once: of two, one would be obeyed and the
+// other not.
+func once(f *flag.FlagSet, name string, value *string) {
+	given := false
+	f.Func(name, "", func(s string) error {
+		switch {
+		case given:
+			return errors.New("it stands twice")
+		case s == "":
+			return errors.New("it is empty")
+		}
+		given, *value = true, s
+		return nil
+	})
 }
 
 func newFlags(name string) *flag.FlagSet {
@@ -106,18 +223,20 @@ func newFlags(name string) *flag.FlagSet {
 	return f
 }
 
-// parse reads args into the variables of f, and judges c.
-func parse(c *Config, f *flag.FlagSet, args []string, help string, stdout io.Writer, forInit bool) error {
+// parse reads args into the variables of f.
+func parse(f *flag.FlagSet, args []string, help string, stdout io.Writer) error {
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, help)
-		return err
+		if err := say(stdout, help); err != nil {
+			return err
+		}
+		return flag.ErrHelp
 	} else if err != nil {
 		return usagef("%s: %v; logd help %s says more", f.Name(), err, f.Name())
 	}
 	if f.NArg() > 0 {
 		return usagef("%s: %q is no flag, and there are no other arguments", f.Name(), f.Arg(0))
 	}
-	return c.validate(forInit)
+	return nil
 }
 
 // Names inside a log's directory.

@@ -1,15 +1,12 @@
 package main
 
-import (
-	"fmt"
-	"io"
-)
+import "io"
 
 const helpMain = `logd - a transparency log for judged effects
 
 USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
-  logd serve --dir DIR [--listen HOST:PORT]
+  logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE]...
   logd keys public FILE
   logd version
   logd help [COMMAND]
@@ -23,7 +20,8 @@ COMMANDS
 
 EXIT STATUS
   0  done
-  1  it could not be done; the reason is on standard error, with its code
+  1  it could not be done, or what was asked for could not be printed; the
+     reason is on standard error, with its code (spec/codes.md)
   2  the command line says nothing that could be done
 `
 
@@ -46,7 +44,8 @@ DESCRIPTION
 OPTIONS
   --dir DIR              the log's directory
   --origin ORIGIN        the log's name for ever, best the URL prefix it will
-                         be read under, without scheme: log.example.com/effects
+                         be read under, without scheme: log.example.com/effects.
+                         1 to 128 characters of A-Z a-z 0-9 . _ / @ : -
   --engine NAME=FILE     list an engine; FILE is its Ed25519 public key,
                          PKIX in PEM, as logd keys public or openssl pkey
                          -pubout print it
@@ -81,28 +80,51 @@ EXAMPLES
 const helpServe = `logd serve - answer submissions and reads over HTTP
 
 USAGE
-  logd serve --dir DIR [--listen HOST:PORT]
+  logd serve --dir DIR [--listen HOST:PORT] [--public]
+             [--anchor FILE]... [--allow-unreachable-anchors]
 
 DESCRIPTION
-  Recovers the log in DIR and answers until SIGINT or SIGTERM, then answers
-  what it has accepted and ends. One process at a time serves a directory; a
+  Recovers the log in DIR and answers until SIGINT or SIGTERM. Then it takes no
+  new connections, answers what it has accepted, and ends: a body that is still
+  on its way gets 2 seconds, the head of a request 5, everything together 20; a
+  second signal ends it at once. One process at a time serves a directory; a
   second is refused and told who has it. It prints its URL on standard output
   and a structured log on standard error.
 
   Whoever reaches the port may read the whole log, and submit what a listed
-  key has signed. The default is therefore loopback; listening elsewhere is a
-  choice, and TLS is the work of a proxy in front.
-
-  rollback_protection=none in the log says that nothing outside of DIR would
-  notice if DIR were replaced by an older copy of itself.
+  key has signed. The default is therefore loopback, and there only requests
+  for localhost or a loopback address are answered, so that no web page in a
+  browser on this machine reads the log under a name of its own. Listening
+  elsewhere is a choice, and TLS is the work of a proxy in front, which sends
+  Host: localhost, or the log is --public.
 
   When a write or a sync fails, the log takes no more submissions: reads go
   on, /readyz turns to 503, and the reason is logged. Restart it when the disk
   is well again.
 
+  An older copy of DIR looks healthy from inside, and going on with it would
+  sign a second history. An anchor tells: a file on another volume that holds
+  the log's newest checkpoint. It is asked before anything is signed, and the
+  log does not start if it is ahead (LOG-ROLLBACK) or cannot be read
+  (ANCHOR-UNREACHABLE); while the log runs it is written about once a second,
+  and at the end. Begin one by making an empty file; a missing one is taken for
+  a volume that is not there. rollback_protection=none in the log says that
+  there is no anchor.
+
 OPTIONS
   --dir DIR            the log's directory, made by logd init
-  --listen HOST:PORT   default ` + defaultListen + `; port 0 takes a free one
+  --listen HOST:PORT   default ` + defaultListen + `; port 0 takes a free one.
+                       0.0.0.0 is every IPv4 address, [::] or no host is every
+                       address
+  --public             reads are for everybody: requests under any host name
+                       are answered, and web pages may read
+                       (Access-Control-Allow-Origin: *). Submitting stays with
+                       listed keys
+  --anchor FILE        an anchor, outside of DIR; may stand several times
+  --allow-unreachable-anchors
+                       for this start, go on without anchors that cannot be
+                       read, and say so in the log. One that is ahead stops the
+                       log all the same
 
 REQUESTS
   POST /v1/receipts    one envelope, as DSSE JSON (application/json or
@@ -114,13 +136,16 @@ REQUESTS
                        registry, and can be verified offline
   GET /checkpoint, /tile/...   C2SP tlog-tiles
   GET /healthz         200 while the process answers
-  GET /readyz          200 while the log takes submissions, else 503
+  GET /readyz          200 while the log takes submissions, else 503; it says
+                       the size and the state of the anchors
+
+  All of it stands in spec/http.md, with every limit and status.
 
   A refusal is application/problem+json with a stable code, what was expected
   and what came, and leaves no trace in the log.
 
 EXAMPLES
-  logd serve --dir /var/lib/obstat
+  logd serve --dir /var/lib/obstat --anchor /mnt/other/obstat.checkpoint
   curl -H 'Content-Type: application/json' --data-binary @envelope.json \
        'http://127.0.0.1:8080/v1/receipts?registry=chain' > x.receipt.json
 `
@@ -147,6 +172,5 @@ func help(args []string, stdout io.Writer) error {
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)
 	}
-	_, err := fmt.Fprint(stdout, text)
-	return err
+	return say(stdout, text)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/durable"
@@ -23,7 +24,7 @@ import (
 func initialise(cfg *Config, stdout io.Writer) error {
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
-		return err
+		return fileError(report.CodeFileUnreadable, cfg.Dir, err)
 	}
 	if err := mustBeFree(dir); err != nil {
 		return err
@@ -31,16 +32,22 @@ func initialise(cfg *Config, stdout io.Writer) error {
 	parent := filepath.Dir(dir)
 	tmp, err := os.MkdirTemp(parent, filepath.Base(dir)+".init-*") // for its owner alone
 	if err != nil {
-		return err
+		return fileError(report.CodeFileUnwritable, parent, err)
 	}
 	made, err := build(tmp, cfg)
 	if err == nil {
 		err = install(tmp, dir, parent)
 	}
 	if err != nil {
+		var said *report.Error
+		if !errors.As(err, &said) {
+			err = fileError(report.CodeFileUnwritable, dir, err)
+		}
 		return errors.Join(err, os.RemoveAll(tmp))
 	}
-	made.print(stdout, cfg)
+	if err := say(stdout, made.text(cfg)); err != nil {
+		return fmt.Errorf("the log is made and whole in %s, and what there is to say about it is lost (logd help init): %w", cfg.Dir, err)
+	}
 	return nil
 }
 
@@ -51,7 +58,7 @@ func mustBeFree(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		return fileError(report.CodeFileUnreadable, dir, err)
 	case len(entries) > 0:
 		return &report.Error{
 			Code: report.CodeLogExists, Where: dir,
@@ -183,9 +190,6 @@ func publicKeyOf(dir string, k Registered) (ed25519.PublicKey, error) {
 		return readPublicKey(k.File)
 	}
 	key, err := makeKey(filepath.Join(dir, keyFileName(k)))
-	if errors.Is(err, fs.ErrExist) {
-		return nil, usagef("--make-%s %s stands twice", k.Role, k.Name)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +204,11 @@ func makeKey(file string) (ed25519.PrivateKey, error) {
 	return key, writePrivateKey(file, key)
 }
 
-// print says what there is and what to do next.
-func (m *made) print(w io.Writer, cfg *Config) {
-	row := func(name, text string) { fmt.Fprintf(w, "  %-28s %s\n", name, text) }
-	fmt.Fprintf(w, "The log %s is in %s:\n", cfg.Origin, cfg.Dir)
+// text says what there is and what to do next.
+func (m *made) text(cfg *Config) string {
+	var b strings.Builder
+	row := func(name, text string) { fmt.Fprintf(&b, "  %-28s %s\n", name, text) }
+	fmt.Fprintf(&b, "The log %s is in %s:\n", cfg.Origin, cfg.Dir)
 	row(logDir+"/", "the log; leaf 0 is the genesis registry")
 	row(logKeyFile, "SECRET: signs checkpoints; stays here")
 	row(filepath.Join(keysDir, registrarKey), "SECRET: signs every change of the registry; belongs on another machine")
@@ -214,14 +219,15 @@ func (m *made) print(w io.Writer, cfg *Config) {
 	}
 	row(policyFile, "trust file for verifiers: the log's key (C2SP tlog-policy)")
 	row(enginesFile, "trust file for verifiers: origin and genesis")
-	fmt.Fprintf(w, "\nThe genesis registry, statement %s, lists:\n", m.genesis)
+	fmt.Fprintf(&b, "\nThe genesis registry, statement %s, lists:\n", m.genesis)
 	for _, k := range m.keys {
-		fmt.Fprintf(w, "  %-9s %-18s key %s\n", k.Role, k.Name, dsse.IDOf(k.public))
+		fmt.Fprintf(&b, "  %-9s %-18s key %s\n", k.Role, k.Name, dsse.IDOf(k.public))
 	}
-	fmt.Fprintf(w, `
+	fmt.Fprintf(&b, `
 Key files are readable by their owner alone and not encrypted. Next:
   1. Move what is in %s off this machine; the server needs none of it.
   2. Hand %s and %s to whoever verifies.
   3. logd serve --dir %s
 `, filepath.Join(cfg.Dir, keysDir), policyFile, enginesFile, cfg.Dir)
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,13 +27,12 @@ func writePrivateKey(file string, key ed25519.PrivateKey) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return fileError(report.CodeFileUnwritable, file, err)
 	}
-	if err := pem.Encode(f, &pem.Block{Type: pemPrivate, Bytes: der}); err != nil {
-		f.Close()
-		return err
+	if err := errors.Join(pem.Encode(f, &pem.Block{Type: pemPrivate, Bytes: der}), f.Close()); err != nil {
+		return fileError(report.CodeFileUnwritable, file, err)
 	}
-	return f.Close()
+	return nil
 }
 
 // readPrivateKey reads one Ed25519 key, PKCS #8 in PEM.
@@ -84,15 +84,16 @@ func readPublicKey(file string) (ed25519.PublicKey, error) {
 func readSmall(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, fileError(report.CodeFileUnreadable, file, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
-		return nil, err
+		return nil, fileError(report.CodeFileUnreadable, file, err)
 	}
 	if len(b) > maxKeyFile {
-		return nil, fmt.Errorf("%s is longer than %d bytes, and no such file is", file, maxKeyFile)
+		return nil, &report.Error{Code: report.CodeFileUnreadable, Where: file,
+			Expected: fmt.Sprintf("at most %d bytes, since no key or trust file is longer", maxKeyFile), Actual: "more"}
 	}
 	return b, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/ed25519"
-	"fmt"
 	"io"
 
 	"github.com/obstat/obstat/dsse"
@@ -12,8 +11,7 @@ import (
 // of it.
 func keys(args []string, stdout io.Writer) error {
 	if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprint(stdout, helpKeys)
-		return nil
+		return say(stdout, helpKeys)
 	}
 	if len(args) != 2 || args[0] != "public" {
 		return usagef("keys: it is logd keys public FILE; logd help keys says more")
@@ -22,6 +20,5 @@ func keys(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = stdout.Write(dsse.MarshalPublicKeyPEM(key.Public().(ed25519.PublicKey)))
-	return err
+	return say(stdout, string(dsse.MarshalPublicKeyPEM(key.Public().(ed25519.PublicKey))))
 }

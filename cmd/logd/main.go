@@ -7,16 +7,19 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/obstat/obstat/report"
 )
 
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the work could not be done, and why was printed
+	exitFailed = 1 // the work could not be done, or not be told, and why was printed
 	exitUsage  = 2 // the command line says nothing that could be done
 )
 
@@ -32,23 +35,43 @@ func main() {
 // usageError is a command line that cannot be obeyed.
 type usageError struct{ text string }
 
-func (e *usageError) Error() string { return e.text }
+func (e *usageError) Error() string { return string(report.CodeUsage) + ": " + e.text }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
 // run is the whole program. ctx ends when the process is asked to stop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
-	var usage *usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return exitOK
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "logd: %s\n", usage.text)
-		return exitUsage
 	}
 	fmt.Fprintf(stderr, "logd: %v\n", err)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
 	return exitFailed
+}
+
+// say prints what a command is asked for. Output that is lost is work not done.
+func say(stdout io.Writer, text string) error {
+	if _, err := io.WriteString(stdout, text); err != nil {
+		return fileError(report.CodeFileUnwritable, "standard output", err)
+	}
+	return nil
+}
+
+// fileError is a file, a directory or an output that cannot be used, and which.
+func fileError(code report.Code, where string, cause error) error {
+	var at *fs.PathError
+	if errors.As(cause, &at) {
+		cause = at.Err // where says it
+	}
+	expected := "a file to read"
+	if code == report.CodeFileUnwritable {
+		expected = "a place to write"
+	}
+	return &report.Error{Code: code, Where: where, Expected: expected, Actual: cause.Error()}
 }
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -72,8 +95,10 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	case "keys":
 		return keys(rest, stdout)
 	case "version", "--version", "-version":
-		fmt.Fprintln(stdout, version())
-		return nil
+		if len(rest) > 0 {
+			return usagef("version takes no arguments")
+		}
+		return say(stdout, version()+"\n")
 	case "help", "--help", "-help", "-h":
 		return help(rest, stdout)
 	default:

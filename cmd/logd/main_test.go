@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"perm":     scriptPerm,
 			"start":    scriptStart,
 			"stop":     scriptStop,
+			"url":      scriptURL,
 			"request":  scriptRequest,
 			"opening":  scriptOpening,
 			"verified": scriptVerified,
@@ -63,12 +66,16 @@ type process struct {
 }
 
 // launch starts logd serve and waits for its URL.
-func launch(dir string) (*process, error) {
+func launch(dir string, args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(self, "serve", "--dir", dir, "--listen", "127.0.0.1:0"), stderr: &bytes.Buffer{}}
+	command := []string{"serve", "--dir", dir}
+	if !slices.Contains(args, "--listen") {
+		command = append(command, "--listen", "127.0.0.1:0")
+	}
+	p := &process{cmd: exec.Command(self, append(command, args...)...), stderr: &bytes.Buffer{}}
 	p.cmd.Env = append(os.Environ(), beLogd+"=1")
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
@@ -128,9 +135,16 @@ func scriptPerm(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptStart: start DIR. It sets $URL and $PID.
+// scriptStart: start DIR [ARG...]. It sets $URL and $PID. An argument that begins
+// with @ is a file of the script.
 func scriptStart(ts *testscript.TestScript, _ bool, args []string) {
-	p, err := launch(ts.MkAbs(args[0]))
+	more := slices.Clone(args[1:])
+	for i, a := range more {
+		if file, ok := strings.CutPrefix(a, "@"); ok {
+			more[i] = ts.MkAbs(file)
+		}
+	}
+	p, err := launch(ts.MkAbs(args[0]), more...)
 	ts.Check(err)
 	ts.Setenv("URL", p.url)
 	ts.Setenv("PID", strconv.Itoa(p.cmd.Process.Pid))
@@ -140,6 +154,13 @@ func scriptStart(ts *testscript.TestScript, _ bool, args []string) {
 			_ = p.end(os.Kill)
 		}
 	})
+}
+
+// scriptURL: url PATTERN matches what the server printed.
+func scriptURL(ts *testscript.TestScript, _ bool, args []string) {
+	if ok, err := regexp.MatchString(args[0], ts.Getenv("URL")); err != nil || !ok {
+		ts.Fatalf("the URL is %s, %v", ts.Getenv("URL"), err)
+	}
 }
 
 // processes are the servers of the scripts that run, by working directory.
