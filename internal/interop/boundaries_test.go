@@ -9,6 +9,13 @@ import (
 
 	"github.com/transparency-dev/tessera/client"
 	"github.com/transparency-dev/tessera/fsck"
+
+	"github.com/obstat/obstat/checkpoint"
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/internal/server/servertest"
 )
 
 // source is where somebody else reads the log, and the sizes that can be read
@@ -20,7 +27,8 @@ type source struct {
 
 // TestBoundaries grows one log through the sizes beside every boundary of the
 // first two tiles of entries, and has everybody read it at each of them: from
-// the server, and, while it is stopped, from the directory that it leaves.
+// the server, and, while it is stopped, from the directory that it leaves and
+// from an export.
 func TestBoundaries(t *testing.T) {
 	readAt(t, newLog(t), 1, 2, 255, 256, 257, 511, 512, 513)
 }
@@ -40,6 +48,7 @@ func readAt(t *testing.T, l *grownLog, sizes ...uint64) {
 		t.Run(fmt.Sprintf("size=%d/answers", size), func(t *testing.T) { answersAgree(t, l) })
 		l.Stop()
 		t.Run(fmt.Sprintf("size=%d/directory", size), func(t *testing.T) { readAll(t, l, l.directory()) })
+		t.Run(fmt.Sprintf("size=%d/export", size), func(t *testing.T) { readAll(t, l, l.export(t)) })
 		l.Start()
 	}
 }
@@ -70,4 +79,32 @@ func (l *grownLog) overHTTP(t *testing.T) source {
 // directory is what any file server could serve.
 func (l *grownLog) directory() source {
 	return source{client.FileFetcher{Root: filepath.Join(l.dir, "site")}, l.heads}
+}
+
+// export is a site that was written in one go, without the partial tiles of
+// earlier sizes.
+func (l *grownLog) export(t *testing.T) source {
+	t.Helper()
+	signer, err := checkpoint.NewSigner(servertest.Origin, checkpoint.TypeEd25519, servertest.Key(servertest.Origin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	dst, err := durable.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := rlog.Config{Origin: servertest.Origin, Signer: signer, FS: l.FS, Statement: statementOf}
+	if _, err := rlog.Export(cfg, dst); err != nil {
+		t.Fatal(err)
+	}
+	return source{client.FileFetcher{Root: dir}, []head{l.latest()}}
+}
+
+func statementOf(leaf []byte) (dagcbor.CID, error) {
+	env, err := dsse.ParseLeaf(leaf)
+	if err != nil {
+		return dagcbor.CID{}, err
+	}
+	return dagcbor.Sum(env.Payload), nil
 }
