@@ -18,8 +18,8 @@ import (
 // letting others reach it is a choice.
 const defaultListen = "127.0.0.1:8080"
 
-// Config is everything that a command line says. validateInit and validateServe
-// are the places where it is judged.
+// Config is everything that a command line says. The validate methods are the
+// places where it is judged.
 type Config struct {
 	Dir    string       // the log's directory
 	Origin string       // init: the log's name
@@ -29,6 +29,8 @@ type Config struct {
 	Public             bool     // serve: reads are for everybody
 	Anchors            []string // serve: files on other volumes that hold the newest checkpoint
 	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
+
+	To string // export: where the site is made
 }
 
 // Registered is a key that init puts into the genesis registry.
@@ -198,6 +200,42 @@ func parseServe(args []string, stdout io.Writer) (*Config, error) {
 		c.Listen = defaultListen
 	}
 	return c, c.validateServe()
+}
+
+// parseFsck reads the command line of fsck.
+func parseFsck(args []string, stdout io.Writer) (*Config, error) {
+	c := &Config{}
+	f := newFlags("fsck")
+	once(f, "dir", &c.Dir)
+	if err := parse(f, args, helpFsck, stdout); err != nil {
+		return nil, err
+	}
+	return c, c.validateDir()
+}
+
+// parseExport reads the command line of export.
+func parseExport(args []string, stdout io.Writer) (*Config, error) {
+	c := &Config{}
+	f := newFlags("export")
+	once(f, "dir", &c.Dir)
+	once(f, "to", &c.To)
+	if err := parse(f, args, helpExport, stdout); err != nil {
+		return nil, err
+	}
+	return c, c.validateExport()
+}
+
+func (c *Config) validateExport() error {
+	if err := c.validateDir(); err != nil {
+		return err
+	}
+	if c.To == "" {
+		return usagef("--to is needed: the directory to make the site in")
+	}
+	if within(real(c.Dir), real(c.To)) {
+		return usagef("--to %s is inside of --dir %s, which is the log's alone", c.To, c.Dir)
+	}
+	return nil
 }
 
 // once defines a flag that may stand once: of two, one would be obeyed and the

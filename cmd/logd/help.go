@@ -7,6 +7,8 @@ const helpMain = `logd - a transparency log for judged effects
 USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE]...
+  logd fsck --dir DIR
+  logd export --dir DIR --to SITE
   logd keys public FILE
   logd version
   logd help [COMMAND]
@@ -14,6 +16,8 @@ USAGE
 COMMANDS
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
+  fsck     read a whole log again and say what is wrong with it
+  export   make a static site of a log
   keys     print the public key of a private key file
   version  say what was built
   help     say more about a command
@@ -150,6 +154,46 @@ EXAMPLES
        'http://127.0.0.1:8080/v1/receipts?registry=chain' > x.receipt.json
 `
 
+const helpFsck = `logd fsck - read a whole log again
+
+USAGE
+  logd fsck --dir DIR
+
+DESCRIPTION
+  Hashes every entry again, compares every tile, partial ones too, and the
+  root, reads every record of the segments, and verifies the signatures of the
+  published checkpoint and of the newest one. It changes nothing. It says what
+  it read, what is WRONG, and what it did not read: while a server has the log
+  open these are the segments.
+
+  A start of the server reads less: the right edge of the tree, and the
+  segments, whose entries are not yet all in full bundles. While it runs it
+  reads full bundles again, slowly and over and over, and logs what is wrong.
+
+  The signatures and the registry inside the entries, and the laws between
+  receipts, are the work of verify log DIR/log/site.
+
+EXIT STATUS
+  0  nothing is wrong in what was read
+  1  something is, or the check could not begin
+  2  the command line says nothing that could be done
+`
+
+const helpExport = `logd export - make a static site of a log
+
+USAGE
+  logd export --dir DIR --to SITE
+
+DESCRIPTION
+  Writes all tiles, entry bundles and the newest checkpoint into SITE, which
+  must not exist or be empty, in the layout of C2SP tlog-tiles: any file server
+  can serve it, and verify log checks it. What was written is read back and
+  hashed before the checkpoint is, so a site that was cut short has none.
+
+  No server may have the log open. Of a log that is served, DIR/log/site is
+  such a site, up to a second old, and it can be mirrored over HTTP.
+`
+
 const helpKeys = `logd keys - look at key files
 
 USAGE
@@ -167,7 +211,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys,
+		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys, "fsck": helpFsck, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)

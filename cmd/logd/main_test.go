@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"start":    scriptStart,
 			"stop":     scriptStop,
 			"url":      scriptURL,
+			"flip":     scriptFlip,
 			"request":  scriptRequest,
 			"opening":  scriptOpening,
 			"verified": scriptVerified,
@@ -161,6 +162,15 @@ func scriptURL(ts *testscript.TestScript, _ bool, args []string) {
 	if ok, err := regexp.MatchString(args[0], ts.Getenv("URL")); err != nil || !ok {
 		ts.Fatalf("the URL is %s, %v", ts.Getenv("URL"), err)
 	}
+}
+
+// scriptFlip: flip FILE BYTE changes one bit.
+func scriptFlip(ts *testscript.TestScript, _ bool, args []string) {
+	b := []byte(ts.ReadFile(args[0]))
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b[at] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 }
 
 // processes are the servers of the scripts that run, by working directory.

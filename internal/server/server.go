@@ -52,6 +52,12 @@ type Server struct {
 	zippers   sync.Pool // of *gzip.Writer
 }
 
+// Engine is what the engine needs to know of the log, for whoever checks or
+// copies it. Anchors are for Open.
+func (cfg Config) Engine() rlog.Config {
+	return rlog.Config{Origin: cfg.Engines.Origin, Signer: cfg.Signer, FS: cfg.FS, Statement: statementOf, Logger: cfg.Logger}
+}
+
 // Open recovers the log and makes it ready to serve. It fails with the errors
 // of rlog.Open, those of a registry that does not follow from the pinned
 // genesis, and those of a checkpoint that the policy's log key does not open:
@@ -68,10 +74,8 @@ func Open(cfg Config) (*Server, error) {
 			Actual:   "key lines",
 		}
 	}
-	rc := rlog.Config{
-		Origin: cfg.Engines.Origin, Signer: cfg.Signer, FS: cfg.FS, Statement: statementOf, Logger: cfg.Logger,
-		UnreachableAnchors: cfg.UnreachableAnchors,
-	}
+	rc := cfg.Engine()
+	rc.UnreachableAnchors = cfg.UnreachableAnchors
 	var anchors []*anchor
 	for _, path := range cfg.Anchors {
 		a := &anchor{path: path, origin: rc.Origin, key: cfg.Signer.Key}
