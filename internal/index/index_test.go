@@ -3,7 +3,10 @@ package index
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -337,6 +340,73 @@ func TestBeginsAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReadOnly: what is only looked at stays as it is, whatever state it is in.
+func TestReadOnly(t *testing.T) {
+	look := Options{Origin: origin, Principal: principal, ReadOnly: true}
+	dir := filepath.Join(t.TempDir(), "index")
+	if _, err := Open(dir, look); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an index that is not there: %v", err)
+	}
+	x := openIndex(t, dir)
+	leaves := someLeaves(t, 3)
+	if err := x.Absorb(leaves, nil, 3, merkle.Hash{1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, look); err == nil {
+		t.Error("an index that is open elsewhere")
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := contentsOf(t, dir)
+	r, err := Open(dir, look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size, root, err := r.Covered(); size != 3 || root != (merkle.Hash{1}) || err != nil {
+		t.Errorf("covers %d, %s, %v", size, root, err)
+	}
+	if err := r.Absorb(someLeaves(t, 4)[3:], nil, 4, merkle.Hash{2}); err == nil {
+		t.Error("a leaf was absorbed")
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := contentsOf(t, dir); !maps.Equal(before, after) {
+		t.Errorf("it changed from %d files to %d", len(before), len(after))
+	}
+	for name := range before {
+		if strings.HasPrefix(name, "MANIFEST") {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("no"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := Open(dir, look); err == nil {
+		t.Error("an index that cannot be read was opened")
+	}
+	if after := contentsOf(t, dir); len(after) != len(before) {
+		t.Errorf("what cannot be read was removed: %d files, then %d", len(before), len(after))
+	}
+}
+
+func contentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(b)
+	}
+	return files
 }
 
 func TestReset(t *testing.T) {

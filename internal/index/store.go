@@ -42,6 +42,9 @@ type Options struct {
 	// Principal names the principal of a key, as the log's registry lists it.
 	Principal func(dsse.KeyID) (name string, ok bool)
 	Logger    *slog.Logger // nil means silence
+	// ReadOnly opens what there is and changes none of it: nothing is made, and
+	// what cannot be read is an error.
+	ReadOnly bool
 }
 
 // Index is an open index. One goroutine absorbs; any may read.
@@ -75,7 +78,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if err == nil {
 		return x, nil
 	}
-	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrPermission) {
+	if opts.ReadOnly || errors.Is(err, errHeld) || errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
 	opts.Logger.Warn("the index cannot be read and is made again", "error", err.Error())
@@ -94,11 +97,16 @@ func open(dir string, opts Options) (*Index, error) {
 		Cache: cache, MemTableSize: memTableBytes, FormatMajorVersion: pebble.FormatNewest,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 		Logger:                     quiet{opts.Logger},
+		ReadOnly:                   opts.ReadOnly,
 	}
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if opts.ReadOnly {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	lock, err := pebble.LockDirectory(dir, vfs.Default)
