@@ -5,6 +5,8 @@
 #   make test-heavy  long crash and mutation tests; under forty minutes
 #   make check       vet, gofmt, staticcheck, the race detector on what is concurrent, every binary
 #   make bench       figures of this very run and their ratios, into bench/out
+#   make bench-peers the same job by Rekor and Tessera in one run; builds them first
+#   make load        ten million leaves: growth, memory, restart; 15 GB of disk, half an hour
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -12,7 +14,7 @@ BUILDFLAGS = -trimpath -ldflags=-s
 CONCURRENT = ./internal/durable/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/logd/...
 PROGRAMS = logd verify
 
-.PHONY: all build demo test test-heavy check lint race vectors bench clean
+.PHONY: all build demo test test-heavy check lint race vectors bench bench-peers load clean
 
 all: build
 
@@ -27,8 +29,13 @@ FORCE:
 demo: build
 	@$(GO) run ./internal/demo --bin bin $(if $(DIR),--dir $(DIR))
 
+# internal/interop is a module of its own, so that what it needs of other people's
+# logs stays out of this one.
+INTEROP = internal/interop
+
 test:
 	$(GO) test ./...
+	cd $(INTEROP) && $(GO) test ./...
 	@$(MAKE) --no-print-directory vectors
 
 # Cases of other people, counted by area. It says so where there are none.
@@ -36,23 +43,35 @@ vectors:
 	@$(GO) test -count=1 -v -run '^(TestVectors|TestEveryCaseFileIsRead)' $$($(GO) list ./... | grep -v /internal/demo) \
 		| awk '/vectors: /{sub(/^.*vectors: /,"vectors: ");print} /^--- FAIL|^FAIL|no test cases/{print; if(/FAIL/)bad=1} END{exit bad}'
 
+# What does more with OBSTAT_HEAVY: every bit of a bundle, every fault of the disk,
+# every mutant of the engine, two hundred kills.
+HEAVY = ./bundle ./internal/rlog ./cmd/logd
+
+test-heavy: SHELL = bash
+test-heavy: .SHELLFLAGS = -o pipefail -c
 test-heavy:
-	OBSTAT_HEAVY=1 $(GO) test -count=1 -timeout 40m -v -run 'Heavy' ./...
+	OBSTAT_HEAVY=1 $(GO) test -count=1 -timeout 40m -v $(HEAVY) | grep -vE '^ *(=== |--- PASS)'
+	cd $(INTEROP) && OBSTAT_HEAVY=1 $(GO) test -count=1 -timeout 20m -v -run 'Heavy' ./...
 
 check: lint race build
 	$(GO) vet ./...
+	cd $(INTEROP) && $(GO) vet ./...
 	@for os in darwin windows; do echo "build for $$os"; GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/logd && GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/verify; done
 	@echo "build the verifier for js/wasm"; GOOS=js GOARCH=wasm $(GO) build -o /dev/null ./cmd/verify
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) run $(STATICCHECK) ./...
+	cd $(INTEROP) && $(GO) run $(STATICCHECK) ./...
 
 race:
 	$(GO) test -race -short $(CONCURRENT)
 
 bench: build
 	@$(GO) run ./internal/loadgen --bin bin --out bench/out
+
+bench-peers:
+	cd $(INTEROP) && $(GO) run ./peers
 
 clean:
 	rm -rf bin bench/out

@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	killRounds  = 50
-	killWriters = 24
+	killRounds      = 50
+	killRoundsHeavy = 200
+	killWriters     = 24
 )
 
 // TestKill kills a server that is a process of its own, with SIGKILL and while
@@ -40,8 +41,11 @@ const (
 // A receipt that was not answered may be there or not.
 func TestKill(t *testing.T) {
 	rounds := killRounds
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		rounds = 5
+	case os.Getenv("OBSTAT_HEAVY") != "":
+		rounds = killRoundsHeavy
 	}
 	k := newKiller(t)
 	for round := range rounds {
