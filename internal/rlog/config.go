@@ -55,6 +55,12 @@ type Config struct {
 	// statements; nil keeps every statement in memory, read again at start.
 	Index Index
 
+	// Begin, if not nil, is called once by Open and by Reindex, when the log is
+	// read and before any leaf of it is handed to Index, so that whoever makes
+	// the index can read first what it rests on. An error of it ends the start
+	// and is returned as it is.
+	Begin func(Reading) error
+
 	// PublishEvery is how often tiles and checkpoint are written behind the log;
 	// 0 means a second. Negative: only at Close.
 	PublishEvery time.Duration

@@ -70,6 +70,9 @@ func Reindex(cfg Config) (uint64, error) {
 	if err := c.Index.Reset(); err != nil {
 		return 0, ioError("write", "index", err)
 	}
+	if err := r.begins(r.last.size, 0); err != nil {
+		return 0, err
+	}
 	return r.last.size, absorb(c, r.contents, newStatements(c.Index), r.last.size)
 }
 

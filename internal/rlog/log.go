@@ -99,8 +99,10 @@ func (l *Log) Submit(ctx context.Context, it Item) (Result, error) {
 	if err != nil {
 		return Result{}, ioError("read", "index", err)
 	}
-	if ok {
-		return l.repeat(index, *l.head.Load())
+	// A statement is known a moment before its head is: then the sequencer, which
+	// makes both known, is the one to answer.
+	if head := l.head.Load(); ok && index < head.Size {
+		return l.repeat(index, *head)
 	}
 	if err := l.Err(); err != nil {
 		return Result{}, err
@@ -142,7 +144,7 @@ func (l *Log) Lookup(statement dagcbor.CID) (index uint64, ok bool, err error) {
 	if err != nil {
 		return 0, false, ioError("read", "index", err)
 	}
-	return index, ok, nil
+	return index, ok && index < l.Size(), nil
 }
 
 // Prove returns the stored leaf at index with a proof against the current head.

@@ -173,34 +173,26 @@ func (r *replay) settle() error {
 	return r.cut()
 }
 
-// statements makes the map from statement to leaf. What the store covers is
-// believed if its root is this log's; otherwise the store begins again.
+// statements makes the map from statement to leaf.
 func (r *replay) statements(size uint64) (*statements, error) {
 	st := newStatements(r.cfg.Index)
 	if r.cfg.mutant.forgetful {
 		return newStatements(nil), nil
 	}
 	if st.store == nil {
+		if err := r.begins(size, 0); err != nil {
+			return nil, err
+		}
 		return st, r.contents.eachBundle(0, size, func(first uint64, leaves [][]byte) error {
 			return st.read(r.cfg, first, leaves)
 		})
 	}
-	covered, root, err := st.store.Covered()
+	covered, err := r.covered(st.store, size)
 	if err != nil {
-		return nil, ioError("read", "index", err)
+		return nil, err
 	}
-	ours := merkle.EmptyRoot
-	if covered > 0 && covered <= size {
-		if ours, err = merkle.Root(covered, r.tree.node); err != nil {
-			return nil, err
-		}
-	}
-	if covered > size || covered > 0 && root != ours {
-		r.cfg.Logger.Warn("the index is of another tree and is made again", "covered", covered, "size", size)
-		if err := st.store.Reset(); err != nil {
-			return nil, ioError("write", "index", err)
-		}
-		covered = 0
+	if err := r.begins(size, covered); err != nil {
+		return nil, err
 	}
 	st.absorbed.Store(covered)
 	return st, absorb(r.cfg, r.contents, st, size)
