@@ -53,6 +53,13 @@ func initialise(cfg *Config, stdout io.Writer) error {
 
 // mustBeFree refuses a directory that holds anything.
 func mustBeFree(dir string) error {
+	if st, err := os.Lstat(dir); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		return &report.Error{
+			Code: report.CodeLogExists, Where: dir,
+			Expected: "no directory, or an empty one", Actual: "a symbolic link, in whose place the log would be put",
+			Fix: "name the directory that it leads to",
+		}
+	}
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

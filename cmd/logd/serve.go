@@ -28,15 +28,17 @@ func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	sc.Public, sc.Anchors, sc.UnreachableAnchors = cfg.Public, cfg.Anchors, cfg.UnreachableAnchors
-	s, err := server.Open(sc)
-	if err != nil {
-		return atFault(cfg.Dir, err)
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	// The address first: every opening of the log begins a segment, and one that
+	// cannot be served must not leave a segment behind at each try.
 	ln, err := listen(ctx, cfg.Listen)
 	if err != nil {
 		return err
 	}
+	s, err := server.Open(sc)
+	if err != nil {
+		return errors.Join(atFault(cfg.Dir, err), ln.Close())
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	logger.Info("serving", "origin", sc.Engines.Origin, "listen", ln.Addr().String(), "public", cfg.Public,
 		"size", s.Head().Size, "rollback_protection", s.Stats().RollbackProtection)
 	// The one line for whoever started it, who may have asked for port 0.
@@ -139,7 +141,8 @@ func load(dir string, logger *slog.Logger) (server.Config, error) {
 	if err != nil {
 		return none, fileError(report.CodeFileUnreadable, filepath.Join(dir, logDir), err)
 	}
-	return server.Config{FS: files, Signer: signer, Policy: policy, Engines: engines, Logger: logger}, nil
+	return server.Config{FS: files, Signer: signer, Policy: policy, Engines: engines, Logger: logger,
+		IndexDir: filepath.Join(dir, indexDir)}, nil
 }
 
 // fit holds the three files against each other by the origin. Where the policy

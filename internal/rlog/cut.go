@@ -47,7 +47,7 @@ func (r *replay) cut() error {
 	if err := f.SyncData(); err != nil {
 		return ioError("sync", s.name, err)
 	}
-	r.cfg.Logger.Warn("cut a record that was never whole on disk", "segment", s.name,
+	r.cfg.Logger.Warn("cut the last record, which is not whole: torn while it was written, or damaged since", "segment", s.name,
 		"byte", r.torn.off, "bytes", len(b), "kept", name)
 	return nil
 }

@@ -57,6 +57,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes:               maxHeader,
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
+	hs.ConnState = newConns(connBound(descriptors())).state
 	broken := make(chan error, 1)
 	defer s.startKeeper(broken)()
 	served := make(chan error, 1)
