@@ -202,12 +202,13 @@ func parseServe(args []string, stdout io.Writer) (*Config, error) {
 	return c, c.validateServe()
 }
 
-// parseFsck reads the command line of fsck.
-func parseFsck(args []string, stdout io.Writer) (*Config, error) {
+// parseDir reads the command line of a command that is given a directory and
+// nothing else.
+func parseDir(command, help string, args []string, stdout io.Writer) (*Config, error) {
 	c := &Config{}
-	f := newFlags("fsck")
+	f := newFlags(command)
 	once(f, "dir", &c.Dir)
-	if err := parse(f, args, helpFsck, stdout); err != nil {
+	if err := parse(f, args, help, stdout); err != nil {
 		return nil, err
 	}
 	return c, c.validateDir()
@@ -280,6 +281,7 @@ func parse(f *flag.FlagSet, args []string, help string, stdout io.Writer) error 
 // Names inside a log's directory.
 const (
 	logDir       = "log"        // of the engine
+	indexDir     = "index"      // what is derived from the log
 	logKeyFile   = "log.key"    // signs checkpoints
 	keysDir      = "keys"       // what belongs elsewhere
 	policyFile   = "log.policy" // trust file: C2SP tlog-policy

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"time"
 
+	"github.com/obstat/obstat/internal/index"
 	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/internal/server"
 )
 
 // fsck reads the whole log and says what it read, what is wrong, and what it did
@@ -17,9 +21,18 @@ func fsck(cfg *Config, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	found, err := rlog.CheckDirectory(sc.Engine(), progressTo(stderr))
+	engine := sc.Engine()
+	x, unread := index.Open(sc.IndexDir, index.Options{Origin: engine.Origin, ReadOnly: true})
+	if unread == nil {
+		defer x.Close() // nothing is lost with what was only read
+		engine.Index = x
+	}
+	found, err := rlog.CheckDirectory(engine, progressTo(stderr))
 	if err != nil {
 		return err
+	}
+	if unread != nil && !errors.Is(unread, fs.ErrNotExist) {
+		found.NotRead = append(found.NotRead, fmt.Sprintf("%s: %v", sc.IndexDir, unread))
 	}
 	if err := say(stdout, fsckText(cfg.Dir, sc.Engines.Origin, found)); err != nil {
 		return err
@@ -28,6 +41,19 @@ func fsck(cfg *Config, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%d found wrong in %s, the first: %w", n, cfg.Dir, found.Problems[0])
 	}
 	return nil
+}
+
+// reindex makes the index again from the log.
+func reindex(cfg *Config, stdout, stderr io.Writer) error {
+	sc, err := load(cfg.Dir, slog.New(slog.NewTextHandler(stderr, nil)))
+	if err != nil {
+		return err
+	}
+	size, err := server.Reindex(sc)
+	if err != nil {
+		return atFault(cfg.Dir, err)
+	}
+	return say(stdout, fmt.Sprintf("The index in %s covers %s, size %d.\n", sc.IndexDir, sc.Engines.Origin, size))
 }
 
 // progressEvery is the time between two lines of progress.
@@ -62,6 +88,7 @@ func fsckText(dir, origin string, f *rlog.Fsck) string {
 	row("entries", "%d hashed again, %d bytes", f.Entries, f.Bytes)
 	row("tiles", "%d full, %d partial tiles and bundles", f.Tiles, f.Partials)
 	row("segments", "%d, up to group %d", f.Segments, f.Groups)
+	row("index", "covers %d, %d statements looked up", f.Covered, f.Indexed)
 	for _, p := range f.Problems {
 		row("WRONG", "%v", p)
 	}

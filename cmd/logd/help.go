@@ -8,6 +8,7 @@ USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE]...
   logd fsck --dir DIR
+  logd reindex --dir DIR
   logd export --dir DIR --to SITE
   logd keys public FILE
   logd version
@@ -17,6 +18,7 @@ COMMANDS
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
   fsck     read a whole log again and say what is wrong with it
+  reindex  make the index of a log again
   export   make a static site of a log
   keys     print the public key of a private key file
   version  say what was built
@@ -62,6 +64,8 @@ OPTIONS
 
 FILES
   DIR/log/                 the log itself
+  DIR/index/               made by the server: what can be derived from the log.
+                           It may be deleted while no server runs
   DIR/log.key              SECRET, signs checkpoints
   DIR/keys/registrar.key   SECRET, signs changes of the registry. The server
                            does not need it: move it to another machine, for
@@ -162,9 +166,10 @@ USAGE
 DESCRIPTION
   Hashes every entry again, compares every tile, partial ones too, and the
   root, reads every record of the segments, and verifies the signatures of the
-  published checkpoint and of the newest one. It changes nothing. It says what
-  it read, what is WRONG, and what it did not read: while a server has the log
-  open these are the segments.
+  published checkpoint and of the newest one, and looks every statement up in
+  the index, which also shows whether one stands in two leaves. It changes
+  nothing. It says what it read, what is WRONG, and what it did not read: while
+  a server has the log open these are the segments and the index.
 
   A start of the server reads less: the right edge of the tree, and the
   segments, whose entries are not yet all in full bundles. While it runs it
@@ -177,6 +182,19 @@ EXIT STATUS
   0  nothing is wrong in what was read
   1  something is, or the check could not begin
   2  the command line says nothing that could be done
+`
+
+const helpReindex = `logd reindex - make the index of a log again
+
+USAGE
+  logd reindex --dir DIR
+
+DESCRIPTION
+  DIR/index holds what is derived from the log: where a statement stands, the
+  leaves of a run, and leaves by what they say. It is never the truth: a start
+  of the server compares its size and root with the log, absorbs what it lacks,
+  and makes it again where they do not fit. This does so at once, as for an
+  index that fsck found wrong. No server may have the log open.
 `
 
 const helpExport = `logd export - make a static site of a log
@@ -211,7 +229,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys, "fsck": helpFsck, "export": helpExport,
+		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)

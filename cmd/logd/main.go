@@ -77,7 +77,7 @@ func fileError(code report.Code, where string, cause error) error {
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, helpMain)
-		return usagef("a command is needed: init, serve, fsck, export, keys, version or help")
+		return usagef("a command is needed: init, serve, fsck, reindex, export, keys, version or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -93,11 +93,17 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		return serve(ctx, cfg, stdout, stderr)
 	case "fsck":
-		cfg, err := parseFsck(rest, stdout)
+		cfg, err := parseDir(command, helpFsck, rest, stdout)
 		if err != nil {
 			return err
 		}
 		return fsck(cfg, stdout, stderr)
+	case "reindex":
+		cfg, err := parseDir(command, helpReindex, rest, stdout)
+		if err != nil {
+			return err
+		}
+		return reindex(cfg, stdout, stderr)
 	case "export":
 		cfg, err := parseExport(rest, stdout)
 		if err != nil {

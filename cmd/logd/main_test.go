@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 			"exits":    scriptExits,
 			"perm":     scriptPerm,
 			"start":    scriptStart,
-			"stop":     scriptStop,
+			"end":      scriptEnd,
 			"url":      scriptURL,
 			"flip":     scriptFlip,
 			"request":  scriptRequest,
@@ -57,6 +57,24 @@ func TestScripts(t *testing.T) {
 			"verified": scriptVerified,
 		},
 	})
+}
+
+// TestScriptsRunToTheirEnd: testscript's own stop ends a script as passed, so no
+// script may say it.
+func TestScriptsRunToTheirEnd(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, file := range scripts {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := regexp.MustCompile(`(?m)^(\[.*\] )?stop\b.*$`).FindString(string(b)); at != "" {
+			t.Errorf("%s: %q ends it", file, at)
+		}
+	}
 }
 
 // process is a server in a process of its own.
@@ -176,9 +194,9 @@ func scriptFlip(ts *testscript.TestScript, _ bool, args []string) {
 // processes are the servers of the scripts that run, by working directory.
 var processes sync.Map // of string to *process
 
-// scriptStop: stop FILE ends the server as an init system would; FILE gets
+// scriptEnd: end FILE ends the server as an init system would; FILE gets
 // what it wrote to standard error.
-func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
+func scriptEnd(ts *testscript.TestScript, _ bool, args []string) {
 	stored, ok := processes.Load(ts.Getenv("WORK"))
 	if !ok {
 		ts.Fatalf("nothing was started")

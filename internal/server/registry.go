@@ -6,8 +6,8 @@ import (
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/index"
 	"github.com/obstat/obstat/internal/rlog"
-	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
@@ -20,31 +20,39 @@ type registry struct {
 	envelopes [][]byte // DSSE JSON of each version
 }
 
-// loadRegistry folds the registry leaves of the whole log. Finding them reads
-// every entry once, as the engine's own start does.
-func loadRegistry(l *rlog.Log, pin trust.Pin) (*registry, error) {
-	g := &registry{}
-	size := l.Size()
-	for n := uint64(0); n*merkle.TileWidth < size; n++ {
-		width := merkle.TileWidthAt(0, n, size)
-		b, err := l.Entries(n, width)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := merkle.ParseBundle(b, width)
-		if err != nil {
-			return nil, err
-		}
-		for i, leaf := range entries {
-			if err := g.fold(leaf, n*merkle.TileWidth+uint64(i), pin); err != nil {
-				return nil, fmt.Errorf("the registry, at leaf %d: %w", n*merkle.TileWidth+uint64(i), err)
-			}
-		}
-	}
-	if g.Registry == nil {
+// readRegistry folds the registry leaves of the whole log. Below what the index
+// covers the index names them; behind it every leaf is looked at. x is nil where
+// there is no index.
+func readRegistry(r rlog.Reading, x *index.Index, pin trust.Pin) (*registry, error) {
+	if r.Size == 0 {
 		return nil, &report.Error{Code: report.CodeRegistryPlace, Expected: "the genesis registry at leaf 0", Actual: "an empty log"}
 	}
-	return g, nil
+	g := &registry{}
+	fold := func(first uint64, leaves [][]byte) error {
+		for i, leaf := range leaves {
+			if err := g.fold(leaf, first+uint64(i), pin); err != nil {
+				return fmt.Errorf("the registry, at leaf %d: %w", first+uint64(i), err)
+			}
+		}
+		return nil
+	}
+	if err := r.Leaves(0, 1, fold); err != nil {
+		return nil, err
+	}
+	for from, more := uint64(1), x != nil && r.Covered > 1; more; {
+		page, err := x.Search(index.Query{Kind: "registry"}, from, index.MaxPage)
+		if err != nil {
+			return nil, fmt.Errorf("the registry, by the index: %w", err)
+		}
+		for _, e := range page.Leaves {
+			if err := r.Leaves(e.Index, e.Index+1, fold); err != nil {
+				return nil, err
+			}
+			from = e.Index + 1
+		}
+		more = page.More
+	}
+	return g, r.Leaves(max(1, r.Covered), r.Size, fold)
 }
 
 // fold applies leaf if it is a registry statement. Leaf 0 always is.

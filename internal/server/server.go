@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -25,6 +26,11 @@ type Config struct {
 	Public  bool               // reads are for everybody: web pages may read, under any host name
 	Logger  *slog.Logger       // nil means silence
 
+	// IndexDir is a directory for what is derived from the log, which can be made
+	// again from it; without one, statements are kept in memory and the whole log
+	// is read at every start.
+	IndexDir string
+
 	// Anchors are files outside FS that hold the newest checkpoint, best on
 	// other volumes. They are asked before anything is signed and kept while the
 	// server serves. A file that is missing cannot be asked; an empty one knows
@@ -40,6 +46,7 @@ type Config struct {
 type Server struct {
 	log      *rlog.Log
 	registry *registry
+	index    *derived // nil where there is none
 	logger   *slog.Logger
 	limits   limits
 	public   bool      // as Config.Public; never changed
@@ -66,37 +73,59 @@ func Open(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Engines.PlainMode() {
-		return nil, &report.Error{
-			Code:     report.CodeTrustMode,
-			Where:    "the log's own engine trust file",
-			Expected: "a genesis line",
-			Actual:   "key lines",
-		}
-	}
-	rc := cfg.Engine()
-	rc.UnreachableAnchors = cfg.UnreachableAnchors
-	var anchors []*anchor
-	for _, path := range cfg.Anchors {
-		a := &anchor{path: path, origin: rc.Origin, key: cfg.Signer.Key}
-		anchors = append(anchors, a)
-		rc.Anchors = append(rc.Anchors, a.asked())
-	}
-	l, err := rlog.Open(rc)
-	if err != nil {
+	if err := registryMode(cfg.Engines); err != nil {
 		return nil, err
 	}
-	s := &Server{log: l, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors}
+	st := cfg.startup()
+	st.engine.UnreachableAnchors = cfg.UnreachableAnchors
+	var anchors []*anchor
+	for _, path := range cfg.Anchors {
+		a := &anchor{path: path, origin: cfg.Engines.Origin, key: cfg.Signer.Key}
+		anchors = append(anchors, a)
+		st.engine.Anchors = append(st.engine.Anchors, a.asked())
+	}
+	l, err := rlog.Open(st.engine)
+	if err != nil {
+		return nil, errors.Join(err, st.index.close())
+	}
+	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors}
 	s.receivers.active = make(map[*http.ResponseController]struct{})
-	if err := s.begin(cfg); err != nil {
-		_ = l.Close() // nothing was submitted; err says why there is no server
+	if err := s.fits(cfg); err != nil {
+		_ = s.Close() // nothing was submitted; err says why there is no server
 		return nil, err
 	}
 	return s, nil
 }
 
-// begin checks the log against the trust files and folds its registry.
-func (s *Server) begin(cfg Config) error {
+// Reindex makes the index in cfg.IndexDir again and returns the size of the log,
+// which it then covers. No server may have the log open.
+func Reindex(cfg Config) (size uint64, err error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := registryMode(cfg.Engines); err != nil {
+		return 0, err
+	}
+	st := cfg.startup()
+	defer func() { err = errors.Join(err, st.index.close()) }()
+	return rlog.Reindex(st.engine)
+}
+
+// registryMode refuses a trust file of plain keys, which no log has.
+func registryMode(engines *trust.Engines) error {
+	if !engines.PlainMode() {
+		return nil
+	}
+	return &report.Error{
+		Code:     report.CodeTrustMode,
+		Where:    "the log's own engine trust file",
+		Expected: "a genesis line",
+		Actual:   "key lines",
+	}
+}
+
+// fits checks the log against the policy that its verifiers are given.
+func (s *Server) fits(cfg Config) error {
 	origin := cfg.Engines.Origin
 	head, err := checkpoint.Open(s.log.Head().Note, cfg.Policy.Keys(origin))
 	if err != nil {
@@ -110,15 +139,12 @@ func (s *Server) begin(cfg Config) error {
 			Actual:   "none",
 		}
 	}
-	s.registry, err = loadRegistry(s.log, trust.Pin{
-		Origin: origin, Genesis: cfg.Engines.Genesis, Foreign: cfg.Policy.Foreign(),
-	})
-	return err
+	return nil
 }
 
 // Close stops the log: what was accepted is answered, and the directory's lock
 // is released. It returns the reason of a fail-stop, if there was one.
-func (s *Server) Close() error { return s.log.Close() }
+func (s *Server) Close() error { return errors.Join(s.log.Close(), s.index.close()) }
 
 // Head is the newest signed checkpoint.
 func (s *Server) Head() rlog.Head { return s.log.Head() }

@@ -43,6 +43,7 @@ type Log struct {
 	EnginesFile []byte   // what Engines was parsed from
 	Public      bool     // as server.Config.Public, from the next Start on
 	Anchors     []string // as server.Config.Anchors, from the next Start on
+	IndexDir    string   // as server.Config.IndexDir, from the next Start on
 
 	t    testing.TB
 	stop func() error // nil while stopped
@@ -110,7 +111,7 @@ func (l *Log) Config() server.Config {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines, Public: l.Public, Anchors: l.Anchors}
+	return server.Config{FS: l.FS, Signer: signer, Policy: l.Policy, Engines: l.Engines, Public: l.Public, Anchors: l.Anchors, IndexDir: l.IndexDir}
 }
 
 // Start opens the log, which must be stopped, and serves it at a new URL. prepare
