@@ -79,8 +79,7 @@ type Config struct {
 	// never.
 	ScrubEvery time.Duration
 
-	room   int64  // bytes that a segment is made longer by at once; tests make it small
-	mutant mutant // for this package's tests
+	room int64 // bytes that a segment is made longer by at once; tests make it small
 
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand
 	Logger *slog.Logger // nil means silence

@@ -3,6 +3,7 @@ package rlog
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -106,10 +107,13 @@ func (l *leaves) written(size uint64) {
 // bundle, spelled as in a bundle. They must be of a published size.
 func (l *leaves) entries(dst []byte, index uint64, count int) ([]byte, error) {
 	bundle, from := index/merkle.TileWidth, int(index%merkle.TileWidth)
-	for bundle >= l.onDisk.Load()/merkle.TileWidth {
+	if bundle >= l.onDisk.Load()/merkle.TileWidth {
 		b, err := l.fromSegments(dst, bundle, from, count)
 		if !errors.Is(err, errMoved) {
 			return b, err
+		}
+		if bundle >= l.onDisk.Load()/merkle.TileWidth {
+			return nil, lost(segmentsDir, fmt.Sprintf("the entries of bundle %d", bundle), "put the segment with them back")
 		}
 	}
 	raw, err := l.fromBundle(bundle, from, count)

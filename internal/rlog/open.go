@@ -142,13 +142,6 @@ func (r *replay) open(lock durable.Lock) (*Log, error) {
 // with it.
 func (r *replay) goOn(last *record) (writer, error) {
 	w := writer{fs: r.cfg.FS, origin: r.cfg.Origin, rand: r.cfg.Rand, chunk: r.cfg.room}
-	if r.cfg.mutant.signEarly {
-		w.number, w.keyed, w.off, w.group, w.prev = r.lastIn.number, r.lastIn.keyed, r.lastIn.off, last.group, r.last.sum
-		var err error
-		w.file, err = r.cfg.FS.Append(r.lastIn.name)
-		r.segments = r.segments[:len(r.segments)-1]
-		return w, err
-	}
 	number := r.lastIn.number + 1
 	if op, name, err := w.start(number, last); err != nil {
 		return w, ioError(op, name, err)
@@ -176,9 +169,6 @@ func (r *replay) settle() error {
 // statements makes the map from statement to leaf.
 func (r *replay) statements(size uint64) (*statements, error) {
 	st := newStatements(r.cfg.Index)
-	if r.cfg.mutant.forgetful {
-		return newStatements(nil), nil
-	}
 	if st.store == nil {
 		if err := r.begins(size, 0); err != nil {
 			return nil, err

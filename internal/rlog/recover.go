@@ -190,11 +190,6 @@ func (r *replay) segment(number uint64, isLast bool) error {
 		if err != nil {
 			return err
 		}
-		if ok && isLast && !first && r.cfg.mutant.cutTooMuch {
-			if _, more, _ := s.peek(); !more {
-				s.off, ok = f.at, false
-			}
-		}
 		if !ok {
 			break
 		}

@@ -94,10 +94,6 @@ func (s *sequencer) recheck(w *waiter, index uint64) error {
 // publish, release.
 func (s *sequencer) commit() {
 	r, head, err := s.prepare()
-	if s.log.cfg.mutant.answerEarly && err == nil {
-		s.release(head)
-		s.group, s.twins = s.group[:0], s.twins[:0]
-	}
 	if err == nil {
 		err = s.write(r)
 	}
@@ -117,9 +113,6 @@ func (s *sequencer) commit() {
 // release publishes a group and wakes its callers.
 func (s *sequencer) release(head *Head) {
 	l := s.log
-	if len(s.group) == 0 {
-		return
-	}
 	s.cids = s.cids[:0]
 	for _, w := range s.group {
 		s.cids = append(s.cids, w.item.Statement)

@@ -425,10 +425,13 @@ func TestTwinWhileTheIndexGoesOn(t *testing.T) {
 // A log whose index was lost, or is of another tree, makes it again at start.
 func TestIndexMadeAgain(t *testing.T) {
 	for name, spoil := range map[string]func(*memoryIndex){
-		"lost":            func(m *memoryIndex) { m.lose(len(m.batches)) },
-		"behind":          func(m *memoryIndex) { m.lose(2) },
-		"of another tree": func(m *memoryIndex) { m.batches[len(m.batches)-1].root[3]++ },
-		"ahead":           func(m *memoryIndex) { m.batches[len(m.batches)-1].size += 5 },
+		"lost":   func(m *memoryIndex) { m.lose(len(m.batches)) },
+		"behind": func(m *memoryIndex) { m.lose(2) },
+		"of another tree": func(m *memoryIndex) {
+			m.batches[len(m.batches)-1].root[3]++
+			m.index[mustStatement([]byte("statement 5"))] = 99
+		},
+		"ahead": func(m *memoryIndex) { m.batches[len(m.batches)-1].size += 5 },
 	} {
 		_, cfg := bigLog(t)
 		m := cfg.Index.(*memoryIndex)
