@@ -239,7 +239,10 @@ func (s life) steps(t *testing.T) int {
 // OBSTAT_HEAVY all.
 func (s life) cutEverywhere(t *testing.T, m faultfs.Mutant, keep int) (cases int, wrong []string) {
 	cuts := powerCuts()
-	if os.Getenv("OBSTAT_HEAVY") != "" {
+	switch {
+	case raceBuild:
+		keep = 1
+	case os.Getenv("OBSTAT_HEAVY") != "":
 		keep = len(cuts)
 	}
 	for step := range s.steps(t) {
@@ -311,7 +314,11 @@ func TestPowerCutWithoutSync(t *testing.T) {
 // A power cut while a log recovers from a power cut.
 func TestPowerCutInRecovery(t *testing.T) {
 	cuts := powerCuts()
-	for step := 12; step < longLife.steps(t); step += 7 {
+	stride := 7
+	if raceBuild {
+		stride = 41
+	}
+	for step := 12; step < longLife.steps(t); step += stride {
 		for again := range 12 {
 			h, err := longLife.live(t, faultfs.Mutant{}, atStep(step, faultfs.Fault{Err: faultfs.ErrPowerCut, Applied: true}))
 			if err == nil {
@@ -370,7 +377,10 @@ type namedEnd struct {
 // failEverywhere fails every operation once and returns what was found wrong.
 func (s life) failEverywhere(t *testing.T, each int) (cases int, wrong []string) {
 	all := faults()
-	if os.Getenv("OBSTAT_HEAVY") != "" {
+	switch {
+	case raceBuild:
+		each = 1
+	case os.Getenv("OBSTAT_HEAVY") != "":
 		each = len(all) * len(ends(t, nil))
 	}
 	for step := range s.steps(t) {

@@ -299,10 +299,13 @@ func (m *machine) Check(t *rapid.T) {
 // Random operations against a log kept as a list. Every submission is waited
 // for, so that nothing is in doubt when the machine dies.
 func TestModel(t *testing.T) {
-	if os.Getenv("OBSTAT_HEAVY") == "" {
-		checks := flag.Lookup("rapid.checks")
+	if os.Getenv("OBSTAT_HEAVY") == "" || raceBuild {
+		checks, n := flag.Lookup("rapid.checks"), "15"
+		if raceBuild {
+			n = "2"
+		}
 		old := checks.Value.String()
-		if err := checks.Value.Set("15"); err != nil {
+		if err := checks.Value.Set(n); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = checks.Value.Set(old) })
