@@ -90,10 +90,13 @@ func TestWholeLog(t *testing.T) {
 	for _, name := range audit.Required() {
 		hold(t, r, 0, want{name, ok, report.CodeOK})
 	}
-	if len(r.Checks) != len(audit.Required()) {
+	if len(r.Checks) != len(audit.Required())+len(audit.LawChecks()) {
 		t.Errorf("%d checks", len(r.Checks))
 	}
-	for _, words := range []string{fmt.Sprintf("It says: a log of %d leaves\n", l.Size()), "judgment deny 1", "outcome committed", "registry 1", "run-close 1"} {
+	// The examples hold a gap, and an undo that compared nothing.
+	hold(t, r, 0, want{"law-1-judged-first", ok, report.CodeOK}, want{"law-2-admitted-first", ok, report.CodeOK},
+		want{"law-5-nothing-missing", nc, report.CodeLaw5Gap}, want{"law-7-undone-soundly", nc, report.CodeLaw7Unobservable})
+	for _, words := range []string{fmt.Sprintf("It says: a log of %d leaves; laws not checked: 5 7\n", l.Size()), "judgment deny 1", "outcome committed", "registry 1", "run-close 1"} {
 		if !strings.Contains(r.Text(), words) {
 			t.Errorf("no %q in\n%s", words, r.Text())
 		}
@@ -387,7 +390,9 @@ func TestLaterVersions(t *testing.T) {
 	}
 	l2 := testlog.New(t)
 	l2.Append(later)
-	hold(t, run(t, l2.Site(l2.Size(), "w1", "w2"), options(l2)), 3, want{"schema", nc, report.CodeVersionUnknown}, want{"signatures", ok, report.CodeOK}, want{"keys", ok, report.CodeOK})
+	// Its frame is known, and says that places before it are missing.
+	hold(t, run(t, l2.Site(l2.Size(), "w1", "w2"), options(l2)), 4, want{"schema", nc, report.CodeVersionUnknown}, want{"signatures", ok, report.CodeOK}, want{"keys", ok, report.CodeOK},
+		want{"law-1-judged-first", nc, report.CodeLawVersion}, want{"law-5-nothing-missing", no, report.CodeLaw5Hole})
 	registry, err := dsse.Sign("application/vnd.obstat.registry.v2+cbor", []byte{0xa0}, testlog.Key("registrar-1"))
 	if err != nil {
 		t.Fatal(err)
@@ -489,5 +494,38 @@ func BenchmarkLog(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.N)*float64(l.Size())/b.Elapsed().Seconds(), "leaves/s")
 		})
+	}
+}
+
+// A forked run is a violated law, whoever else may be honest; a log that is
+// still written is not held to have ended.
+func TestLawsOverALog(t *testing.T) {
+	add := func(l *testlog.Log, ds ...*receipt.Decoded) {
+		for _, d := range ds {
+			l.Append(l.Sign(d, "engine"))
+		}
+	}
+	open := func(l *testlog.Log, label string) *receipttest.Run {
+		r := receipttest.NewRun(receipt.KeyID(testlog.ID("engine")), "fork")
+		add(l, r.Add(receipt.RunOpen{
+			Engine:     receipt.Engine{Name: "engine", Version: receipt.Name(label)},
+			Vocabulary: receipt.StandardVocabulary().Digest(), Logs: []receipt.Name{testlog.Origin},
+		}))
+		return r
+	}
+	l := testlog.New(t)
+	first := open(l, "1")
+	o := options(l)
+	hold(t, run(t, l.Site(l.Size(), "w1", "w2"), o), 0, want{"law-5-nothing-missing", nc, report.CodeLaw5Open})
+	o.Require = []string{audit.Laws}
+	hold(t, run(t, l.Site(l.Size(), "w1", "w2"), o), 3)
+	add(l, first.Close())
+	hold(t, run(t, l.Site(l.Size(), "w1", "w2"), o), 0, want{"law-5-nothing-missing", ok, report.CodeOK})
+	open(l, "2")
+	o.Require = nil
+	r := run(t, l.Site(l.Size(), "w1", "w2"), o)
+	hold(t, r, 4, want{"law-5-nothing-missing", no, report.CodeLaw5Fork})
+	if !strings.Contains(r.Text(), "LAW VIOLATED. It says: a log of 4 leaves; laws violated: 5") {
+		t.Error(r.Text())
 	}
 }

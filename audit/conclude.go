@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/obstat/obstat/dsse"
@@ -78,17 +77,15 @@ func (a *auditor) breakAt(index uint64, c report.Check) {
 
 // conclude turns what was found into checks and facts.
 func (a *auditor) conclude(r *report.Report, interrupted bool) error {
-	stopped := unchecked(report.CodeInterrupted, "the whole log", "a part of it")
 	check := func(name, held string) report.Check {
 		c := a.found.check(name, held)
 		if interrupted && c.Answer != report.Refuted {
-			return stopped
+			return stopped()
 		}
 		return c
 	}
-	root := stopped
+	root, err := stopped(), error(nil)
 	if !interrupted {
-		var err error
 		if root, err = a.root(); err != nil {
 			return err
 		}
@@ -109,7 +106,11 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 	add(r, CheckRegistry, a.registryCheck(unread))
 	add(r, CheckSignatures, unread(CheckSignatures, ""))
 	add(r, CheckKeys, unread(CheckKeys, ""))
-	add(r, CheckOnce, a.once(unread))
+	once, err := a.once(unread)
+	if err != nil {
+		return err
+	}
+	add(r, CheckOnce, once)
 	r.Says = fmt.Sprintf("a log of %d leaves", a.head.Size)
 	if len(a.tally) > 0 {
 		r.AddFact("leaves", a.tally.String())
@@ -123,7 +124,11 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 			}
 		}
 	}
-	return nil
+	return a.concludeLaws(r, root.Answer == report.Verified, interrupted)
+}
+
+func stopped() report.Check {
+	return unchecked(report.CodeInterrupted, "the whole log", "a part of it")
 }
 
 // root holds the right edge against the checkpoint, and the partial tiles of
@@ -161,19 +166,22 @@ func (a *auditor) registryCheck(check func(name, held string) report.Check) repo
 }
 
 // once looks for a statement that stands in two leaves.
-func (a *auditor) once(check func(name, held string) report.Check) report.Check {
+func (a *auditor) once(check func(name, held string) report.Check) (report.Check, error) {
 	c := check(CheckOnce, "")
 	if c.Answer != report.Verified {
-		return c
+		return c, nil
 	}
 	if a.seen.over {
-		return unchecked(report.CodeLawStateLimit, fmt.Sprintf("at most %d leaves", a.seen.limit), strconv.FormatUint(a.head.Size, 10))
+		return unchecked(report.CodeLawStateLimit, fmt.Sprintf("at most %d leaves", a.seen.limit), strconv.FormatUint(a.head.Size, 10)), nil
 	}
-	slices.SortFunc(a.seen.all, compare)
-	for i := 1; i < len(a.seen.all); i++ {
-		if one, two := a.seen.all[i-1], a.seen.all[i]; one.digest == two.digest {
-			return refuted(&report.Error{Code: report.CodeStatementTwice, Expected: "each statement in one leaf", Actual: fmt.Sprintf("one in leaves %d and %d", one.index, two.index)})
-		}
+	one, two, twice, err := a.seen.twice()
+	switch {
+	case err != nil && report.CodeOf(err) == report.CodeInterrupted:
+		return stopped(), nil
+	case err != nil:
+		return c, err
+	case twice:
+		return refuted(&report.Error{Code: report.CodeStatementTwice, Expected: "each statement in one leaf", Actual: fmt.Sprintf("one in leaves %d and %d", one, two)}), nil
 	}
-	return verified("")
+	return verified(""), nil
 }

@@ -8,7 +8,10 @@ import (
 	"strconv"
 
 	"github.com/obstat/obstat/checkpoint"
+	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/receipt/laws"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
@@ -38,12 +41,23 @@ func Serial(n int, fn func(i int)) error {
 // Options is what the caller trusts and lends. Trust that is not given leaves
 // checks not made.
 type Options struct {
-	Policy        *trust.Policy
-	Engines       *trust.Engines
-	Require       []string                 // checks that become required, by name
-	Run           Runner                   // nil: Serial
-	MaxStatements int                      // 0: MaxStatements
-	Progress      func(done, total uint64) // called between windows; nil: not
+	Policy   *trust.Policy
+	Engines  *trust.Engines
+	Require  []string                 // checks that become required, by name; Laws for all of them
+	Run      Runner                   // nil: Serial
+	Progress func(done, total uint64) // called between windows; nil: not
+
+	Now          int64                 // Unix ms, for what has expired; 0: the latest time of a cosignature
+	Vocabularies []*receipt.Vocabulary // known besides the standard one, at most 63
+
+	// MaxStatements and MaxState bound what is kept in memory: statements to find
+	// one that stands twice, and bytes of records for the laws. 0 is
+	// MaxStatements and laws.DefaultMaxState. Beyond them records go to sorters
+	// of NewSorter; where that is nil, what needs them is not checked
+	// (STATE-LIMIT). A sorter that returns INTERRUPTED ends the audit so.
+	MaxStatements int
+	MaxState      int64
+	NewSorter     func() (laws.Sorter, error)
 }
 
 // Names of the checks of a log (spec/report.md#checks).
@@ -82,6 +96,13 @@ type auditor struct {
 	found    findings
 	tally    tally
 	seen     statements
+
+	opened     *checkpoint.Opened // verified under the policy; nil where it was not
+	headSigned bool               // the checkpoint is the log's own
+	cosigned   []laws.Cosigned
+	laws       *laws.Check
+	signers    []dsse.KeyID // by number
+	numbers    map[dsse.KeyID]uint32
 }
 
 // Log audits the site, which lies at the root of fsys: "checkpoint",
@@ -94,7 +115,10 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 	if o.MaxStatements == 0 {
 		o.MaxStatements = MaxStatements
 	}
-	a := &auditor{site: fsys, o: o, found: findings{}, tally: tally{}, seen: statements{limit: o.MaxStatements}}
+	a := &auditor{
+		site: fsys, o: o, found: findings{}, tally: tally{}, numbers: map[dsse.KeyID]uint32{},
+		seen: statements{limit: o.MaxStatements, newSorter: o.NewSorter},
+	}
 	r := &report.Report{Command: "log"}
 	checkpointCheck, policyCheck, err := a.readHead(r)
 	if err != nil {
@@ -106,18 +130,29 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 		for _, name := range Required()[2:] {
 			add(r, name, waits(CheckCheckpoint))
 		}
-		a.require(r)
-		return r, nil
+		err = a.concludeLaws(r, false, false)
+	} else {
+		err = a.audit(r)
 	}
-	interrupted, err := a.walk()
 	if err != nil {
-		return nil, err
-	}
-	if err := a.conclude(r, interrupted); err != nil {
 		return nil, err
 	}
 	a.require(r)
 	return r, nil
+}
+
+// audit goes over the leaves that the checkpoint promises.
+func (a *auditor) audit(r *report.Report) (err error) {
+	a.cosigned = a.cosignedAt()
+	if err := a.holdLaws(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.laws.Close(), a.seen.close()) }()
+	interrupted, err := a.walk()
+	if err != nil {
+		return err
+	}
+	return a.conclude(r, interrupted)
 }
 
 func add(r *report.Report, name string, c report.Check) {
@@ -130,7 +165,11 @@ func waits(on string) report.Check {
 }
 
 func (a *auditor) require(r *report.Report) {
-	for _, name := range append(Required(), a.o.Require...) {
+	names := append(Required(), a.o.Require...)
+	if slices.Contains(names, Laws) {
+		names = append(names, LawChecks()...)
+	}
+	for _, name := range names {
 		if name == CheckRegistry && a.o.Engines != nil && a.o.Engines.PlainMode() && !slices.Contains(a.o.Require, name) {
 			continue
 		}
@@ -177,6 +216,7 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 	if _, ok := p.SignedByLog(opened); !ok {
 		return refuted(&report.Error{Code: report.CodeLogUnsigned, Expected: "a line by the key of " + c.Origin, Actual: "none"}), waits(CheckCheckpoint), nil
 	}
+	a.opened, a.headSigned = opened, true
 	return verified(""), quorum(p.Evaluate(opened)), nil
 }
 
@@ -251,10 +291,15 @@ func (a *auditor) window(next, pieces uint64) ([]*piece, error) {
 func (a *auditor) take(p *piece) error {
 	a.found.merge(p.found)
 	a.tally.merge(p.tally)
-	a.seen.add(p.first, p.statements)
+	if err := a.seen.add(p.first, p.statements); err != nil {
+		return err
+	}
 	if p.hashes == nil {
 		a.edge.lost = true
 		return nil
+	}
+	if err := a.addToLaws(p); err != nil {
+		return err
 	}
 	return a.edge.append(a.site, p.hashes, a.found)
 }

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -36,8 +35,13 @@ type piece struct {
 type leaf struct {
 	index uint64
 	env   *dsse.Envelope
-	frame receipt.Frame // of a receipt
 	kind  leafKind
+
+	// of a receipt
+	frame     receipt.Frame
+	decoded   *receipt.Decoded // nil where its version is not known
+	principal string           // empty where nobody vouches for the signer here
+	role      trust.Role
 }
 
 type leafKind uint8
@@ -145,9 +149,9 @@ func otherVersion(typ, ours string) bool {
 
 func (p *piece) readReceipt(index uint64, env *dsse.Envelope) {
 	var frame receipt.Frame
+	var d *receipt.Decoded
 	var err error
 	if env.Type == dsse.ReceiptType {
-		var d *receipt.Decoded
 		if d, err = receipt.Decode(env.Payload); err == nil {
 			frame = d.Frame()
 			p.count(d)
@@ -169,7 +173,7 @@ func (p *piece) readReceipt(index uint64, env *dsse.Envelope) {
 		p.found.add(CheckForm, at(index), refuted(&report.Error{Code: report.CodeSignerMismatch, Expected: by.String(), Actual: env.Sigs[0].By.String()}))
 		return
 	}
-	p.leaves = append(p.leaves, leaf{index: index, env: env, frame: frame, kind: receiptLeaf})
+	p.leaves = append(p.leaves, leaf{index: index, env: env, kind: receiptLeaf, frame: frame, decoded: d})
 }
 
 // count says what a receipt says, in the words that a total is made of.
@@ -196,18 +200,27 @@ type keys struct {
 
 func (k keys) known() bool { return k.registry != nil || k.plain != nil }
 
-func (k keys) find(id dsse.KeyID) (pub ed25519.PublicKey, role trust.Role, ok bool) {
+// find returns what is known of a key, and its principal if it may sign the
+// leaf at index.
+func (k keys) find(id dsse.KeyID, index uint64) (pub ed25519.PublicKey, role trust.Role, principal string, ok bool) {
 	if k.plain != nil {
 		line, ok := k.plain.Key(id)
-		return line.Public, line.Role, ok
+		if ok && line.Covers(index) {
+			principal = line.Principal
+		}
+		return line.Public, line.Role, principal, ok
 	}
 	key, ok := k.registry.Key(id)
-	return key.Public, key.Role, ok
+	if _, listed := k.registry.ListedAt(id, index); listed {
+		principal = key.Name
+	}
+	return key.Public, key.Role, principal, ok
 }
 
 // verify checks the signature and the signer of every receipt of the piece.
 func (p *piece) verify(k keys) {
-	for _, l := range p.leaves {
+	for i := range p.leaves {
+		l := &p.leaves[i]
 		if l.kind != receiptLeaf {
 			continue
 		}
@@ -220,9 +233,9 @@ func (p *piece) verify(k keys) {
 	}
 }
 
-func (p *piece) verifyLeaf(l leaf, k keys) {
+func (p *piece) verifyLeaf(l *leaf, k keys) {
 	id := l.env.Sigs[0].By
-	pub, role, ok := k.find(id)
+	pub, role, principal, ok := k.find(id, l.index)
 	if !ok {
 		c := unchecked(report.CodeKeyUnknown, "a key that the caller's trust lists", id.String())
 		if k.registry != nil { // every registry leaf before this one is folded
@@ -244,50 +257,11 @@ func (p *piece) verifyLeaf(l leaf, k keys) {
 		return
 	}
 	switch {
+	case principal != "":
+		l.principal, l.role = principal, role
 	case k.plain != nil:
-		if line, _ := k.plain.Key(id); !line.Covers(l.index) {
-			p.found.add(CheckKeys, at(l.index), unchecked(report.CodeKeyOutOfRange, "an index that the key line covers", at(l.index)))
-		}
+		p.found.add(CheckKeys, at(l.index), unchecked(report.CodeKeyOutOfRange, "an index that the key line covers", at(l.index)))
 	default:
-		if _, listed := k.registry.ListedAt(id, l.index); !listed {
-			p.found.add(CheckKeys, at(l.index), refuted(&report.Error{Code: report.CodeKeyNotListed, Expected: "a key listed at " + at(l.index), Actual: "one that was added later, retired or revoked"}))
-		}
+		p.found.add(CheckKeys, at(l.index), refuted(&report.Error{Code: report.CodeKeyNotListed, Expected: "a key listed at " + at(l.index), Actual: "one that was added later, retired or revoked"}))
 	}
-}
-
-// digest is that of a statement CID.
-type digest [32]byte
-
-// statements finds a statement that stands twice.
-type statements struct {
-	limit int
-	over  bool
-	all   []statement
-}
-
-type statement struct {
-	digest digest
-	index  uint64
-}
-
-func (s *statements) add(first uint64, digests []digest) {
-	if s.over || len(s.all)+len(digests) > s.limit {
-		s.over, s.all = true, nil
-		return
-	}
-	for i, d := range digests {
-		if d != (digest{}) {
-			s.all = append(s.all, statement{d, first + uint64(i)})
-		}
-	}
-}
-
-func compare(a, b statement) int {
-	if c := bytes.Compare(a.digest[:], b.digest[:]); c != 0 {
-		return c
-	}
-	if a.index < b.index {
-		return -1
-	}
-	return 1
 }

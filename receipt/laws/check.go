@@ -13,7 +13,7 @@ import (
 )
 
 // Check holds the statements of one log to the laws. It is made by New, fed by
-// Add and used up by Finish, all from one goroutine.
+// Add and used up by Finish or Close, all from one goroutine.
 type Check struct {
 	o        Options
 	budget   budget
@@ -26,6 +26,9 @@ type Check struct {
 	out   *findings
 	rep   Report
 	added bool
+	// strangers: a statement is by a signer who is not known, and might be one
+	// that is missed elsewhere.
+	strangers bool
 	cosig []Cosigned // by time, descending; Size is the least of this and later times
 }
 
@@ -83,6 +86,7 @@ func (c *Check) Add(e Entry) error {
 		e.Frame = e.Decoded.Frame()
 	}
 	if e.Principal == "" {
+		c.strangers = true
 		for _, l := range All() {
 			c.out.add(Finding{Law: l, Code: report.CodeLawSigner, Evidence: []uint64{e.Index}})
 		}
@@ -361,14 +365,20 @@ func classOf(gravity int) receipt.Class {
 
 // Finish decides the laws and lets go of all state. The error is the sorter's.
 func (c *Check) Finish() (*Report, error) {
-	err := c.finish()
-	for _, t := range []*table{&c.dossiers, &c.uses, &c.runs} {
-		err = errors.Join(err, t.close())
-	}
-	if err != nil {
+	if err := errors.Join(c.finish(), c.Close()); err != nil {
 		return nil, err
 	}
 	return &c.rep, nil
+}
+
+// Close lets go of all state without deciding anything. After Finish there is
+// nothing left to let go of.
+func (c *Check) Close() error {
+	var err error
+	for _, t := range []*table{&c.dossiers, &c.uses, &c.runs} {
+		err = errors.Join(err, t.close())
+	}
+	return err
 }
 
 func (c *Check) finish() error {

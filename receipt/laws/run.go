@@ -163,10 +163,27 @@ func (c *Check) say(s *runState, l Law, answer Answer, code report.Code, flags b
 // tell adds a finding unless the run is foreign: then none of its laws is
 // checked, and one finding a law says so.
 func (c *Check) tell(s *runState, f Finding) {
+	if c.strangers && restsOnAbsence(f.Code) {
+		f.Answer = NotChecked
+	}
 	if s.opened && !s.listed {
 		return
 	}
 	c.out.add(f)
+}
+
+// restsOnAbsence: that something is not there shows it, and a statement by a
+// signer who is not known could be just that. What a statement that is there
+// shows stands whoever else signs.
+func restsOnAbsence(code report.Code) bool {
+	switch code {
+	case report.CodeLaw1Missing, report.CodeLaw5Hole, report.CodeLaw5Prev, report.CodeLaw5Tally, report.CodeLaw6Closed,
+		// an unknown approver may have decided first
+		report.CodeLaw2Undecided, report.CodeLaw2Early, report.CodeLaw2Rejected, report.CodeLaw2Mismatch, report.CodeLaw2Late,
+		report.CodeLaw2LateLogged, report.CodeLaw2Approval, report.CodeLaw2Rejection:
+		return true
+	}
+	return false
 }
 
 // place takes the next statement by seq (law 5).

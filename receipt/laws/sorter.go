@@ -102,10 +102,11 @@ func (t *table) each(f func(record []byte) error) error {
 // close lets go of everything.
 func (t *table) close() error {
 	t.memory = memory{}
-	if t.sorter == nil {
+	s := t.sorter
+	if t.sorter = nil; s == nil {
 		return nil
 	}
-	return t.sorter.Close()
+	return s.Close()
 }
 
 // memory holds records in blocks and sorts places, not records.

@@ -20,13 +20,17 @@ func ApproverKey() receipt.KeyID { return Key("example approver") }
 // Examples returns at least one statement of every kind, verdict, origin form,
 // inverse, posture, disposition and observation, in the order of one log: they
 // are a lawful run with the decisions that it rests on.
-func Examples() []Example {
+func Examples() []Example { return ExamplesBy(EngineKey(), ApproverKey()) }
+
+// ExamplesBy returns Examples as an engine and an approver of these keys would
+// make them.
+func ExamplesBy(engine, approver receipt.KeyID) []Example {
 	var all []Example
 	add := func(name string, d *receipt.Decoded) *receipt.Decoded {
 		all = append(all, Example{name, d})
 		return d
 	}
-	run := NewRun(EngineKey(), "run-1")
+	run := NewRun(engine, "run-1")
 	add("run-open", run.Add(fullOpen()))
 	admitted := add("judgment-admit", run.Add(fullJudgment()))
 	first := add("outcome-committed", run.Settle(admitted, receipt.Committed{
@@ -34,7 +38,7 @@ func Examples() []Example {
 		Wrote: []receipt.Wrote{{Key: Hidden("path 0"), Value: Commitment("after 0")}},
 	}))
 	add("judgment-deny", run.Add(deniedJudgment()))
-	addEscalations(run, add)
+	addEscalations(run, approver, add)
 	addRefusals(run, add)
 	addAttempts(run, add)
 	addUndo(run, add, first)
@@ -103,22 +107,22 @@ func deniedJudgment() receipt.Judgment {
 	return j
 }
 
-func addEscalations(run *Run, add adder) {
+func addEscalations(run *Run, approver receipt.KeyID, add adder) {
 	escalated := func(label string) *receipt.Decoded {
 		j := Judgment(label, Escalate("RULE-ASKS"))
 		j.Origin = verdict.Whole(verdict.Replay)
 		return run.Add(j)
 	}
 	asked := add("judgment-escalate", escalated("approved"))
-	approve := add("decision-approve", Decide(ApproverKey(), asked, receipt.Approve))
+	approve := add("decision-approve", Decide(approver, asked, receipt.Approve))
 	add("outcome-committed-approved", run.Settle(asked, receipt.Committed{Fired: RequestOf(asked), Approval: approve.CID}))
 
 	asked = add("judgment-escalate-2", escalated("rejected"))
-	reject := add("decision-reject", Decide(ApproverKey(), asked, receipt.Reject))
+	reject := add("decision-reject", Decide(approver, asked, receipt.Reject))
 	add("outcome-rejected", run.Settle(asked, receipt.Rejected{Decision: reject.CID, Recovery: Recovery("rejected")}))
 
 	asked = add("judgment-escalate-3", escalated("approved and failed"))
-	approve = add("decision-approve-2", Decide(ApproverKey(), asked, receipt.Approve))
+	approve = add("decision-approve-2", Decide(approver, asked, receipt.Approve))
 	lost := add("outcome-unobserved-approved", run.Settle(asked, receipt.Unobserved{Code: "NO-ANSWER", Approval: approve.CID}))
 	add("outcome-failed-approved", run.Settle(lost, receipt.Failed{Code: "IO-ERROR", Restored: receipt.RestoredYes, Approval: approve.CID}))
 
