@@ -73,5 +73,9 @@ bench: build
 bench-peers:
 	cd $(INTEROP) && $(GO) run ./peers
 
+# LEAVES=1000000 for less; OBSTAT_LOAD_DIR names a disk with room.
+load:
+	OBSTAT_LOAD=$(or $(LEAVES),10000000) $(GO) test -tags load -count=1 -timeout 0 -v -run '^TestLoad$$' ./internal/rlog
+
 clean:
 	rm -rf bin bench/out
