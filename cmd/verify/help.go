@@ -146,8 +146,11 @@ DESCRIPTION
   root against the checkpoint, and checks every envelope, its schema, its
   signature and its signer under the registry as of its index. Memory does not
   grow with the log, except to find a statement that stands in two leaves;
-  above 1048576 leaves that check ends "not checked" (STATE-LIMIT). The laws
-  between receipts are not checked yet. An interrupt ends the run with status 3.
+  above 1048576 leaves that check ends "not checked" (STATE-LIMIT). Then it
+  holds the eight laws between receipts, in memory up to a bound, over which
+  they end "not checked" too. An interrupt ends the run with status 3.
+
+  A log of logd lies in its directory under log/site; logd export makes a copy.
 
 CHECKS (all required; registry not under plain keys)
   checkpoint  signed by a log of the policy; no known line is bad
@@ -161,9 +164,27 @@ CHECKS (all required; registry not under plain keys)
   signatures  of every receipt
   keys        every signer was listed at its leaf, in the role that signs it
   once        no statement stands in two leaves
+
+
+LAWS (spec/laws.md; a violation always counts: status 4, with its leaves)
+  laws  stands for all of them, in --require:
+  law-1-judged-first         every outcome answers what was judged before it
+  law-2-admitted-first       fired only after an admit, or an approval in time
+  law-3-judged-is-executed   what was fired is what was judged
+  law-4-settled-once         one outcome a call, one call an approval
+  law-5-nothing-missing      no hole, no fork, no cut tail in a run
+  law-6-nothing-hanging      no call without an outcome, no silence past its end
+  law-7-undone-soundly       an undo compared with what had been recorded
+  law-8-closed-vocabulary    every code is a word of the run's vocabulary
+
+  A law that could not be checked is said in the first line, and counts with
+  --require: a log that is still written has open runs, which are never held.
 ` + helpTrust + `
 OTHER FLAGS
-  --require CHECK       make a check required: registry, under plain keys
+  --require CHECK       make a check required: a law, laws for all of them, or
+                        registry under plain keys; may be repeated
+  --now TIME            RFC 3339 or Unix seconds, for what has expired by then
+                        (default: the latest cosignature, or else not checked)
   --jobs N              work on N pieces at once (default: one a processor)
   --json                the report as JSON (spec/report.schema.json)
 ` + helpStatus + `

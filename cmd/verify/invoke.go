@@ -28,6 +28,7 @@ type invocation struct {
 	registry          string
 	json              bool
 	jobs              int
+	now               moment
 	expect, require   list
 }
 
@@ -64,6 +65,17 @@ func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer
 		return usage(c, fmt.Errorf("one FILE is wanted, got %d", len(operands)), stderr)
 	}
 	inv.operand = operands[0]
+	// A name or a digest that is empty is a variable that nobody set, and what it
+	// was to pin would not be pinned.
+	var empty error
+	fs.Visit(func(f *flag.Flag) {
+		if _, text := f.Value.(interface{ IsBoolFlag() bool }); !text && f.Value.String() == "" && f.Name != "now" {
+			empty = fmt.Errorf("--%s is empty", f.Name)
+		}
+	})
+	if empty != nil {
+		return usage(c, empty, stderr)
+	}
 	if err := inv.check(); err != nil {
 		return usage(c, err, stderr)
 	}
@@ -97,6 +109,7 @@ func (inv *invocation) flags() *flag.FlagSet {
 	}
 	if inv.command == "log" {
 		fs.IntVar(&inv.jobs, "jobs", 0, "")
+		fs.Var(&inv.now, "now", "")
 		return fs
 	}
 	fs.StringVar(&inv.registry, "registry", "", "")

@@ -5,17 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/obstat/obstat/audit"
 )
 
-func requirableOfLog() []string { return audit.Required() }
+func requirableOfLog() []string {
+	return append(append(audit.Required(), audit.Laws), audit.LawChecks()...)
+}
 
 // runLog audits a directory. An interrupt ends it with what was not checked.
 func runLog(inv *invocation) (int, error) {
@@ -35,7 +40,7 @@ func runLog(inv *invocation) (int, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := audit.Options{Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs)}
+	o := audit.Options{Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Now: inv.now.unixMilli}
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		o.Progress = progress(os.Stderr)
 	}
@@ -80,4 +85,22 @@ func parallel(ctx context.Context, jobs int) audit.Runner {
 		wg.Wait()
 		return ctx.Err()
 	}
+}
+
+// moment is a flag's point in time, RFC 3339 or Unix seconds; 0 is none.
+type moment struct{ unixMilli int64 }
+
+func (m *moment) String() string { return "" }
+
+func (m *moment) Set(s string) error {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 && n <= math.MaxInt64/1000 {
+		m.unixMilli = n * 1000
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.UnixMilli() <= 0 {
+		return errors.New("want a time such as 2026-11-30T12:00:00Z, or Unix seconds")
+	}
+	m.unixMilli = t.UnixMilli()
+	return nil
 }
