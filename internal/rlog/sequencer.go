@@ -1,6 +1,7 @@
 package rlog
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/obstat/obstat/internal/dagcbor"
@@ -27,6 +28,10 @@ func (s *sequencer) run() {
 	defer close(s.log.ended)
 	for {
 		s.log.keepClose()
+		// Callers that were just woken, or that came meanwhile, go first: where
+		// there is one processor, the sync held it, and each would make a group of
+		// its own otherwise.
+		runtime.Gosched()
 		s.batch = s.log.queue.take(s.batch[:0], s.log.cfg.GroupItems, s.log.cfg.GroupBytes)
 		if len(s.batch) == 0 {
 			return
