@@ -15,8 +15,16 @@
 // After the first failed write or sync nothing more is accepted (Err, Stopped);
 // readers go on. Every refusal has a code of package report.
 //
+// Behind the sequencer the publisher writes full tiles and bundles and, last, the
+// checkpoint that they make servable; hands the leaves to the index; and drops a
+// segment once what replaces it was read back and gave the root that the segment
+// holds. It bounds how far the sequencer runs ahead. A start reads the right edge
+// of the tiles and the segments that are left.
+//
 // The tour: Config, Create, Open, Log (log.go); queue.go and sequencer.go for
 // the way of a submission; segment.go for the bytes on disk; scan.go,
-// recover.go, cut.go and writer.go for recovery; tree.go and leaves.go for what
-// readers see.
+// recover.go, anchor.go, cut.go and writer.go for a start; contents.go, tree.go,
+// leaves.go and statements.go for what readers see; publish.go, site.go and
+// sitecheck.go for what is written behind; scrub.go, fsck.go and export.go for
+// reading all of it again.
 package rlog
