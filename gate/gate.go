@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/obstat/obstat/client"
@@ -148,12 +149,12 @@ func (g *Gate) Judge(ctx context.Context, req Request) (*Judged, error) {
 	return &Judged{gate: g, request: req, sealed: s, verdict: v, record: rec}, nil
 }
 
-// preview is what has the digest: the intent of what was frozen, and what the
-// engine says beside it.
+// preview is what has the digest: the intent of what was frozen, and a copy of
+// what the engine says beside it, whose slices may change meanwhile.
 func (r *Request) preview(intent preview.Intent) preview.Preview {
 	return preview.Preview{
-		Task: string(r.Task), Attempt: r.Attempt, Intent: intent, Inputs: r.Inputs, Slots: r.Slots,
-		Effects: r.Effects, Context: r.Context,
+		Task: string(r.Task), Attempt: r.Attempt, Intent: intent, Inputs: slices.Clone(r.Inputs), Slots: slices.Clone(r.Slots),
+		Effects: slices.Clone(r.Effects), Context: r.Context,
 	}
 }
 

@@ -3,6 +3,9 @@ package gate
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -318,14 +321,99 @@ func TestCommitsFromManyGoroutinesFireOnce(t *testing.T) {
 	wants(t, l, "judgment admit", "outcome committed")
 }
 
+// A sink that panics may have fired: that settles the call, and committing
+// again does not fire again.
+func TestPanickingSinkFiresOnce(t *testing.T) {
+	g, l := gated(t, says(admits, nil))
+	p := &probe{onFire: func() { panic("behind the effect") }}
+	j := judged(t, g, p)
+	for range 2 {
+		out, err := j.Commit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Disposition.Word() != "unobserved" || out.Err == nil || !strings.Contains(out.Err.Error(), "behind the effect") {
+			t.Errorf("%s, %v", out.Disposition.Word(), out.Err)
+		}
+	}
+	if p.fired != 1 {
+		t.Errorf("fired %d times", p.fired)
+	}
+	wants(t, l, "judgment admit", "outcome unobserved")
+}
+
+// A rule sees what has the digest, whatever the engine or another rule does to
+// the slices that the request was made of.
+func TestRulesSeeWhatWasSealed(t *testing.T) {
+	inputs := []preview.Input{{Name: "to", Value: "mallory"}}
+	forge := RuleFunc(func(_ context.Context, p Proposal) (verdict.Verdict, error) {
+		inputs[0].Value, p.Inputs[0].Value = "alice", "alice"
+		return verdict.Verdict{}, nil
+	})
+	var saw string
+	look := RuleFunc(func(_ context.Context, p Proposal) (verdict.Verdict, error) {
+		saw = p.Inputs[0].Value
+		return denies, nil
+	})
+	g, _ := gated(t, forge, look)
+	req := request(&probe{})
+	req.Inputs = inputs
+	if _, err := g.Judge(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if saw != "mallory" {
+		t.Errorf("the second rule judged %q", saw)
+	}
+}
+
+// A root is named by the path that no link leads to: moving a link would move
+// the effect, and the preview would not show it.
+func TestRootIsNoLink(t *testing.T) {
+	d, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(d+"/A", 0o755), os.Symlink("A", d+"/root")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := PlanFiles(d+"/root", FileChange{Path: "f", After: []byte("x")}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("a change set under a link: %v", err)
+	}
+	f, err := PlanFiles(d+"/A", FileChange{Path: "f", After: []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _ := gated(t, says(admits, nil))
+	req := request(f)
+	j, err := g.Judge(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The judged directory becomes a link to another one.
+	if err := errors.Join(os.Rename(d+"/A", d+"/B"), os.Symlink("B", d+"/A")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := j.Commit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(d + "/B/f"); err == nil {
+		t.Errorf("%s, and the file landed behind the link", out.Disposition.Word())
+	}
+	if out.Disposition.Word() == "committed" {
+		t.Error("committed")
+	}
+}
+
 // Nothing that the gate can say is outside of the vocabulary that runs pin.
 func TestGateSpeaksTheVocabulary(t *testing.T) {
 	v := receipt.StandardVocabulary()
 	for place, codes := range map[receipt.Place][]receipt.Code{
-		receipt.PlaceReason:    {codeNoRule},
-		receipt.PlaceCancelled: {codeWithdrawn, codeDiscarded},
-		receipt.PlaceFailed:    {codeExitStatus, codeStartFailed, codeSignalled, codeTimedOut, codeInterrupted, codeIOError},
-		receipt.PlaceFault:     {codeEvaluation, codePreview},
+		receipt.PlaceReason:     {codeNoRule},
+		receipt.PlaceCancelled:  {codeWithdrawn, codeDiscarded},
+		receipt.PlaceFailed:     {codeExitStatus, codeStartFailed, codeSignalled, codeTimedOut, codeInterrupted, codeIOError},
+		receipt.PlaceUnobserved: {codeCrashed},
+		receipt.PlaceFault:      {codeEvaluation, codePreview},
 	} {
 		for _, c := range codes {
 			if !v.Knows(place, c) {

@@ -148,8 +148,23 @@ func (j *Judged) fire(ctx context.Context) (out *Outcome) {
 			Err:         fmt.Errorf("%s was judged, and what is about to be fired is %s", j.Digest(), now.Digest()),
 		}
 	}
-	res := frozen.Fire(ctx)
+	res, panicked := fireOnce(ctx, frozen)
+	if panicked != nil {
+		return &Outcome{Disposition: receipt.Unobserved{Code: codeCrashed}, Err: panicked}
+	}
 	return j.became(now.Digest(), res)
+}
+
+// fireOnce calls the sink. A sink that panics has fired, for all that anybody
+// knows: the call is settled by that, so that who recovers from the panic and
+// commits again does not fire again.
+func fireOnce(ctx context.Context, frozen Frozen) (res Result, panicked error) {
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Errorf("the sink panicked, and it may or may not have fired: %v", p)
+		}
+	}()
+	return frozen.Fire(ctx), nil
 }
 
 // became puts the result of firing into the words of a receipt.

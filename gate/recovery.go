@@ -17,6 +17,7 @@ const (
 	codeTimedOut    receipt.Code = "TIMED-OUT"
 	codeInterrupted receipt.Code = "INTERRUPTED"
 	codeIOError     receipt.Code = "IO-ERROR"
+	codeCrashed     receipt.Code = "ENGINE-CRASHED"
 	codeEvaluation  receipt.Code = "EVALUATION-FAILED"
 	codePreview     receipt.Code = "PREVIEW-FAILED"
 )

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
@@ -38,6 +39,8 @@ func (f RuleFunc) Judge(ctx context.Context, p Proposal) (verdict.Verdict, error
 func judge(ctx context.Context, rules []Rule, p Proposal) (verdict.Verdict, error) {
 	var met verdict.Evaluation
 	for _, r := range rules {
+		p := p // its own: a rule that changes what it was shown changes it for nobody
+		p.Inputs, p.Slots, p.Effects, p.Reads = slices.Clone(p.Inputs), slices.Clone(p.Slots), slices.Clone(p.Effects), slices.Clone(p.Reads)
 		met = verdict.Meet(met, verdict.Evaluated(r.Judge(ctx, p)))
 	}
 	if met.Equal(verdict.Evaluation{}) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/obstat/obstat/preview"
@@ -35,11 +36,25 @@ const (
 type tree struct{ root *os.Root }
 
 func openTree(dir string) (*tree, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	return &tree{root}, nil
+}
+
+// openRoot opens the root of an effect by the one name that no link leads to.
+// A root behind a link would be another place as soon as the link is moved, and
+// the preview, which names it, would not show that.
+func openRoot(dir string) (*os.Root, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	if real != filepath.Clean(dir) {
+		return nil, fmt.Errorf("%s leads through a symbolic link; name the root as %s", dir, real)
+	}
+	return os.OpenRoot(dir)
 }
 
 func (t *tree) close() error { return t.root.Close() }
