@@ -23,8 +23,9 @@ const ChainMediaType = "application/vnd.obstat.registry-chain.v1+json"
 
 // Limits, in bytes (spec/limits.md).
 const (
-	MaxBundle    = 16 << 20 // a Bundle or a Chain as JSON
-	MaxTlogProof = 2 << 20  // a .tlog-proof file
+	MaxBundle      = 16 << 20 // a Bundle or a Chain as JSON
+	MaxDisclosures = 4096     // of one Bundle, in number
+	MaxTlogProof   = 2 << 20  // a .tlog-proof file
 )
 
 // Level is what the maker of a bundle says that its checkpoint is. It is a

@@ -34,6 +34,7 @@ type judge struct {
 	registry  *trust.Registry
 	chain     report.Check // of the registry chain; verified where registry is set
 	chainHead report.Check // of the checkpoint in which that chain stands
+	forked    bool         // the log signed two roots for one size
 
 	form, schema, checkpoint report.Check
 	disclosed                []report.Fact

@@ -327,6 +327,9 @@ func disclosures(v jcs.Value) ([]preview.Disclosure, error) {
 	if len(list) == 0 {
 		return nil, refuse(report.CodeProofBundleValue, "/disclosures", "at least one, or no such member", "an empty array")
 	}
+	if len(list) > MaxDisclosures {
+		return nil, refuse(report.CodeProofBundleValue, "/disclosures", fmt.Sprintf("at most %d disclosures", MaxDisclosures), strconv.Itoa(len(list)))
+	}
 	out := make([]preview.Disclosure, 0, len(list))
 	for i, item := range list {
 		doc, err := jcs.Append(nil, item)

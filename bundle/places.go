@@ -1,40 +1,44 @@
 package bundle
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/preview"
 )
 
-// placesOf returns the paths within the receipt of a statement at which exactly
-// these bytes stand as a byte string. payload has been decoded.
-func placesOf(payload, want []byte) []string {
+// places are the paths within a receipt at which byte strings of the length of
+// a commitment stand, by those bytes.
+type places map[preview.Commitment][]string
+
+// placesIn reads the payload of a statement, which has been decoded, once for
+// all disclosures.
+func placesIn(payload []byte) places {
+	p := places{}
 	n, err := dagcbor.Parse(payload)
 	if err != nil {
-		return nil
+		return p
 	}
-	r, ok := n.Lookup("receipt")
-	if !ok {
-		return nil
+	if r, ok := n.Lookup("receipt"); ok {
+		p.add("", r)
 	}
-	return appendPlaces(nil, "", r, want)
+	return p
 }
 
-func appendPlaces(out []string, path string, n dagcbor.Node, want []byte) []string {
+func (p places) add(path string, n dagcbor.Node) {
 	switch n.Kind() {
 	case dagcbor.KindBytes:
-		if bytes.Equal(n.Bytes(), want) {
-			out = append(out, path)
+		if b := n.Bytes(); len(b) == len(preview.Commitment{}) {
+			c := preview.Commitment(b)
+			p[c] = append(p[c], path)
 		}
 	case dagcbor.KindList:
 		for i, item := range n.Items() {
-			out = appendPlaces(out, path+"/"+strconv.Itoa(i), item, want)
+			p.add(path+"/"+strconv.Itoa(i), item)
 		}
 	case dagcbor.KindMap:
 		for key, value := range n.Entries() {
-			out = appendPlaces(out, path+"/"+key, value, want)
+			p.add(path+"/"+key, value)
 		}
 	}
-	return out
 }

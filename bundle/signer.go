@@ -80,6 +80,10 @@ func (j *judge) readRegistry() {
 	}
 	j.chain = unchecked(report.CodeRegistryNotGiven, "a registry chain in the bundle or by the caller", "none")
 	j.chainHead = j.checkpoint
+	if j.forked { // of two histories, neither says who is listed
+		j.chain = j.checkpoint
+		return
+	}
 	if carried {
 		j.fold(j.bundle.Registry, *j.head, "/registry")
 	}
@@ -251,7 +255,7 @@ func (j *judge) listedAt() report.Check {
 func (j *judge) listedIn(index uint64) report.Check {
 	id := keyOf(j.frame.Call.By)
 	if _, ok := j.registry.ListedAt(id, index); ok {
-		return verified(fmt.Sprintf("by the registry chain up to version %d", j.registry.Version()))
+		return verified(j.shown(index))
 	}
 	k, ever := j.registry.Key(id)
 	leaves := j.registry.Leaves()
@@ -270,6 +274,22 @@ func (j *judge) listedIn(index uint64) report.Check {
 		return absent("a key that no registry leaf lists")
 	}
 	return unchecked(report.CodeKeyUnknown, "a key of the registry chain, or a chain known complete", id.String())
+}
+
+// shown says by what a key is listed at index. A leaf that retires it may have
+// been left out of a chain that ends below: each statement names the one before
+// it and none names the one behind it.
+func (j *judge) shown(index uint64) string {
+	leaves := j.registry.Leaves()
+	last := leaves[len(leaves)-1]
+	by := fmt.Sprintf("by the registry chain up to version %d (leaf %d)", j.registry.Version(), last)
+	switch {
+	case last > index:
+		return by + ", which goes on behind this index"
+	case j.registryComplete().Answer == report.Verified:
+		return by + fmt.Sprintf(", complete below tree size %d", j.o.Engines.AsOf)
+	}
+	return by + "; a later registry leaf below this index that was left out would change it: " + CheckRegistryComplete
 }
 
 // notDisowned is KEY-NOT-DISOWNED. A disowning leaf that is there refutes,

@@ -10,6 +10,7 @@ import (
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/merkle"
+	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
@@ -80,6 +81,7 @@ func Verify(b *Bundle, o Options) *report.Report {
 	j := &judge{o: o, bundle: b}
 	j.readEnvelope(b.Envelope, b.leaf)
 	j.readHead()
+	j.compareHeads()
 	j.readRegistry()
 	r := &report.Report{Command: "bundle"}
 	add(r, CheckForm, j.form)
@@ -125,6 +127,34 @@ func (j *judge) readHead() {
 		return
 	}
 	j.opened, j.checkpoint = openHead(j.bundle.Proof.Checkpoint, j.head.Origin, j.o.Policy)
+}
+
+// compareHeads holds the checkpoint of the caller's chain against the bundle's:
+// two roots for one size, both signed by the log, are a fork, and nothing that
+// this log signed says anything then (spec/log.md). It needs no registry, so
+// it is done whatever the chain itself is good for.
+func (j *judge) compareHeads() {
+	if j.o.Registry == nil || j.opened == nil {
+		return
+	}
+	other := j.o.Registry.Checkpoint
+	note, err := checkpoint.ParseNote(other)
+	if err != nil {
+		return // readRegistry says so, where the chain is used
+	}
+	head, err := checkpoint.ParseBody(note.Text)
+	if err != nil || head.Origin != j.head.Origin || head.Size != j.head.Size || head.Root == j.head.Root {
+		return
+	}
+	if _, c := openHead(other, head.Origin, j.o.Policy); c.Answer != report.Verified {
+		return
+	}
+	j.opened, j.forked = nil, true
+	j.checkpoint = refuted(&report.Error{
+		Code:     report.CodeLogForked,
+		Expected: fmt.Sprintf("one root of size %d: %s in the bundle", head.Size, j.head.Root),
+		Actual:   fmt.Sprintf("another, signed too: %s with the caller's registry chain", head.Root),
+	})
 }
 
 // openHead opens a checkpoint of origin under the policy: some line is by a log
@@ -200,19 +230,33 @@ func (j *judge) disclosures() report.Check {
 	if j.decoded == nil {
 		return waits(CheckSchema)
 	}
+	type place struct {
+		field preview.Field
+		name  string
+	}
+	seen := map[place]bool{}
+	places := placesIn(j.decoded.Payload())
 	for i, d := range j.bundle.Disclosures {
 		c := d.Commitment()
 		item := d.Item()
-		places := placesOf(j.decoded.Payload(), c[:])
-		if len(places) == 0 {
+		at := places[c]
+		if len(at) == 0 {
 			return refuted(&report.Error{
 				Code: report.CodeDisclosureUnplaced, Where: fmt.Sprintf("/disclosures/%d", i),
 				Expected: fmt.Sprintf("commitment %s to %s %s in the receipt", c, item.Field, item.Name), Actual: "none",
 			})
 		}
+		p := place{item.Field, item.Name}
+		if seen[p] {
+			return refuted(&report.Error{
+				Code: report.CodeDisclosureTwice, Where: fmt.Sprintf("/disclosures/%d", i),
+				Expected: "each field and name once", Actual: fmt.Sprintf("%s %s a second time", item.Field, item.Name),
+			})
+		}
+		seen[p] = true
 		j.disclosed = append(j.disclosed, report.Fact{
 			Name:  "discloses",
-			Value: fmt.Sprintf("%s %s = %s at %s", item.Field, item.Name, item.Value.String(), strings.Join(places, ", ")),
+			Value: fmt.Sprintf("%s %s = %s at %s", item.Field, item.Name, item.Value.String(), strings.Join(at, ", ")),
 		})
 	}
 	return verified("")

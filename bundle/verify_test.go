@@ -310,6 +310,7 @@ func TestChainsDiverge(t *testing.T) {
 	b.Examples()
 	a.Change(trust.Change{Add: []trust.Addition{testlog.Add("engine-2", trust.Engine)}})
 	b.Change(trust.Change{Add: []trust.Addition{testlog.Add("engine-3", trust.Engine)}})
+	b.AppendLeaf(b.Leaves[at["run-open"]]) // at one size it would be a fork
 	o := bundle.Options{Policy: a.Policy("none"), Engines: a.Engines(), Registry: &bundle.Chain{Leaves: b.Chain(b.Size()), Checkpoint: b.Checkpoint(b.Size())}}
 	hold(t, bundle.Verify(a.Bundle(at["run-open"], a.Size()), o), 1, want{"KEY-LISTED-AT", no, report.CodeRegistryDiverged})
 

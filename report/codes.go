@@ -254,6 +254,7 @@ const (
 	CodeKeyOutOfRange      Code = "KEY-OUT-OF-RANGE"
 	CodeKeyDisowned        Code = "KEY-DISOWNED"
 	CodeDisclosureUnplaced Code = "DISCLOSURE-UNPLACED"
+	CodeDisclosureTwice    Code = "DISCLOSURE-TWICE"
 	CodeNothingDisclosed   Code = "NOTHING-DISCLOSED"
 	CodeExpectationUnmet   Code = "EXPECTATION-UNMET"
 
@@ -541,6 +542,7 @@ var Meaning = map[Code]string{
 	CodeKeyOutOfRange:        "the trust file does not vouch for the key at the leaf's index",
 	CodeKeyDisowned:          "a registry leaf disowns what the key signed from this index or an earlier one on",
 	CodeDisclosureUnplaced:   "a disclosure opens no commitment of the receipt",
+	CodeDisclosureTwice:      "two disclosures of one field and name",
 	CodeNothingDisclosed:     "the artifact carries no disclosure to check",
 	CodeExpectationUnmet:     "the content is not what the caller expects",
 	CodeInputUnknown:         "the bytes are none of the artifacts that this program reads",

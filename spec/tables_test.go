@@ -81,6 +81,7 @@ func limits() string {
 	row("hashes of an inclusion proof", merkle.MaxProof, "", report.CodeProofLength)
 	row("entry of an entry bundle", merkle.MaxEntry, "bytes", report.CodeEntryTooLarge)
 	row("bundle, registry chain, envelope", bundle.MaxBundle, "bytes", report.CodeProofBundleSize)
+	row("disclosures of a bundle", bundle.MaxDisclosures, "", report.CodeProofBundleValue)
 	row(".tlog-proof file", bundle.MaxTlogProof, "bytes", report.CodeProofBundleSize)
 	row("body of a submission", server.MaxBody, "bytes", report.CodeHTTPSize)
 	return b.String()
