@@ -29,7 +29,7 @@ type Check struct {
 	// strangers: a statement is by a signer who is not known, and might be one
 	// that is missed elsewhere.
 	strangers bool
-	cosig []Cosigned // by time, descending; Size is the least of this and later times
+	cosig     []Cosigned // by time, descending; Size is the least of this and later times
 }
 
 // New returns a check. It refuses more than 64 vocabularies.
