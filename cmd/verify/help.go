@@ -150,6 +150,10 @@ DESCRIPTION
   holds the eight laws between receipts, in memory up to a bound, over which
   they end "not checked" too. An interrupt ends the run with status 3.
 
+  Only regular files are read, and only those that the checkpoint calls for:
+  partial tiles of smaller trees are not. A file that is not there ends
+  "not checked" (TILE-MISSING).
+
   A log of logd lies in its directory under log/site; logd export makes a copy.
 
 CHECKS (all required; registry not under plain keys)

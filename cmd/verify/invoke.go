@@ -42,7 +42,7 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 // the command.
 func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	inv := &invocation{command: c.name, stdin: stdin, stdout: stdout}
-	fs := inv.flags()
+	fs := onlyOnce(inv.flags())
 	var operands []string
 	for {
 		if err := fs.Parse(args); err != nil {
@@ -69,7 +69,7 @@ func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer
 	// was to pin would not be pinned.
 	var empty error
 	fs.Visit(func(f *flag.Flag) {
-		if _, text := f.Value.(interface{ IsBoolFlag() bool }); !text && f.Value.String() == "" && f.Name != "now" {
+		if f.Value.String() == "" && f.Name != "now" {
 			empty = fmt.Errorf("--%s is empty", f.Name)
 		}
 	})
@@ -140,11 +140,16 @@ func (inv *invocation) check() error {
 			return fmt.Errorf("%q is no SHA-256 in hex", sum)
 		}
 	}
+	wanted := map[string]string{}
 	for _, e := range inv.expect {
-		key, _, ok := strings.Cut(e, "=")
+		key, value, ok := strings.Cut(e, "=")
 		if !ok || !slices.Contains(bundle.ExpectKeys(), key) {
 			return fmt.Errorf("--expect %q: want KEY=VALUE, where KEY is one of %s", e, strings.Join(bundle.ExpectKeys(), " "))
 		}
+		if had, twice := wanted[key]; twice && had != value {
+			return fmt.Errorf("--expect %s is given twice: %q and %q", key, had, value)
+		}
+		wanted[key] = value
 	}
 	for _, name := range inv.require {
 		if !slices.Contains(requirable(inv.command), name) {

@@ -44,7 +44,7 @@ func runLog(inv *invocation) (int, error) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		o.Progress = progress(os.Stderr)
 	}
-	r, err := audit.Log(os.DirFS(inv.operand), o)
+	r, err := audit.Log(siteFS(inv.operand), o)
 	if err != nil {
 		return 0, err
 	}
