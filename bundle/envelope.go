@@ -14,7 +14,7 @@ import (
 func CheckEnvelope(data []byte, o Options) *report.Report {
 	doc, carried, err := envelopeOf(data)
 	if err != nil {
-		return unreadable("receipt", err, RequiredOfEnvelope(), o)
+		return unreadable("receipt", data, err, RequiredOfEnvelope(), o)
 	}
 	j := &judge{o: o}
 	j.readEnvelope(doc, carried)

@@ -26,17 +26,20 @@ func Check(data []byte, o Options) *report.Report {
 		b, err = Parse(data)
 	}
 	if err != nil {
-		return unreadable("bundle", err, RequiredOfBundle(), o)
+		return unreadable("bundle", data, err, RequiredOfBundle(), o)
 	}
 	return Verify(b, o)
 }
 
 // unreadable is the report on bytes in which nothing was found to check.
-func unreadable(command string, err error, required []string, o Options) *report.Report {
+func unreadable(command string, data []byte, err error, required []string, o Options) *report.Report {
 	r := &report.Report{Command: command}
 	c := refuted(err)
 	if c.Code == report.CodeInputEmpty || c.Code == report.CodeVersionUnknown {
 		c.Answer = report.NotChecked
+	}
+	if other := otherCommand(command, data); other != "" {
+		c.Note = other
 	}
 	c.Name = CheckForm
 	r.Add(c)

@@ -235,6 +235,7 @@ COMMANDS
 		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
 	}
 	b.WriteString(`  help      say more about a command
+  version   say which build this is
 
   There is no networking code in this program: it reads the files that it is
   given and standard input, and asks nobody.

@@ -150,6 +150,9 @@ func (inv *invocation) check() error {
 			return fmt.Errorf("--expect %s is given twice: %q and %q", key, had, value)
 		}
 		wanted[key] = value
+		if err := possible(key, value); err != nil {
+			return err
+		}
 	}
 	for _, name := range inv.require {
 		if !slices.Contains(requirable(inv.command), name) {

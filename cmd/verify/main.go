@@ -49,6 +49,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		return help(args[1:], stdout, stderr)
+	case "version", "-version", "--version":
+		if len(args) > 1 {
+			fmt.Fprintln(stderr, "verify: version takes no arguments")
+			return statusUsage
+		}
+		return write(version()+"\n", stdout, stderr)
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
