@@ -336,6 +336,36 @@ type spoiler struct {
 
 func (s *spoiler) Add(r []byte) error { return s.slow.Add(r[:min(len(r), s.keep)]) }
 
+// TestStrangersAccuseNobody: whoever is not known may have signed just what is
+// missed, so lawful runs of which some signers are not known violate nothing,
+// and no law is held.
+func TestStrangersAccuseNobody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := lawfulWorld(t)
+		for range rapid.IntRange(1, 3).Draw(t, "strangers") {
+			w.entries[rapid.IntRange(0, len(w.entries)-1).Draw(t, "entry")].Principal = ""
+		}
+		r := check(t, w)
+		for _, result := range r.Results {
+			if result.Answer != laws.NotChecked {
+				t.Fatalf("law %d is %v:%s", result.Law, result.Answer, list(r))
+			}
+		}
+	})
+	// What a statement that is there shows stands.
+	w := newWorld()
+	w.lawful()
+	w.settle(w.entries[1].Decoded, receipt.Committed{Fired: receipttest.Digest("other")})
+	w.log(w.run.Add(receipttest.Judgment("x", receipttest.Deny("NO-RULE"))))
+	w.last().Principal = ""
+	r := w.check(t)
+	for _, l := range []laws.Law{laws.JudgedIsExecuted, laws.SettledOnce} {
+		if r.Of(l).Answer != laws.Violated {
+			t.Errorf("law %d: %s", l, list(r))
+		}
+	}
+}
+
 // TestAnythingIsJudged: statements that have nothing to do with one another, of
 // any content, are held to the laws without a panic, and something is found.
 func TestAnythingIsJudged(t *testing.T) {
