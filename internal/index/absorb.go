@@ -1,160 +1,226 @@
 package index
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/merkle"
 )
 
 // Absorb adds leaves, which stand from the covered size on, and covers size and
 // root, in one batch. statements names what they carry; nil where the caller
-// does not know. It is not synced: after a power cut the index may cover less.
-// After a failure the index is as it was.
+// does not know. When it returns, the next Lookup sees them all. After an error
+// the index answers as before and absorbs nothing more until it is opened
+// again, unless the error was in what was handed in.
 func (x *Index) Absorb(leaves [][]byte, statements []dagcbor.CID, size uint64, root merkle.Hash) error {
 	x.absorb.Lock()
 	defer x.absorb.Unlock()
-	first := x.covered.size
-	if first+uint64(len(leaves)) != size || statements != nil && len(statements) != len(leaves) {
-		return fmt.Errorf("%d leaves from %d on do not make size %d", len(leaves), first, size)
+	switch {
+	case x.store == nil: // mu is not needed: with absorb held nobody writes it
+		return errClosed()
+	case x.readOnly:
+		return errReadOnly()
 	}
-	b := x.db.NewBatch()
-	defer b.Close()
-	p := postings{first: first, terms: make(map[string]*list), runs: make(map[string]*list)}
+	first := x.covered.Load().size
+	if first+uint64(len(leaves)) != size || statements != nil && len(statements) != len(leaves) {
+		return errOrder(uint64(len(leaves)), first, size)
+	}
+	if err := x.store.health.failure(); err != nil {
+		return ioError("write", "index", err)
+	}
+	w := writing{names: make(map[dsse.KeyID]string), lists: make(map[term]*list)}
+	principalOf := func(id dsse.KeyID) string {
+		if name, ok := x.names[id]; ok {
+			return name
+		}
+		return w.names[id]
+	}
 	for i, leaf := range leaves {
 		var known dagcbor.CID
 		if statements != nil {
 			known = statements[i]
 		}
-		if err := x.add(b, &p, first+uint64(i), leaf, known); err != nil {
-			return fmt.Errorf("leaf %d: %w", first+uint64(i), err)
-		}
-	}
-	if err := x.flush(b, &p); err != nil {
-		return err
-	}
-	c := cover{size, root}
-	if err := b.Set([]byte{keyMeta}, c.meta(x.opts.Origin), nil); err != nil {
-		return err
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		return errClosed
-	}
-	if err := b.Commit(pebble.NoSync); err != nil {
-		return err
-	}
-	x.covered = c
-	x.probes.drop() // they do not see the batch
-	return nil
-}
-
-var errClosed = errors.New("the index is closed")
-
-// add puts what is keyed by a digest into the batch, and the rest into p.
-func (x *Index) add(b *pebble.Batch, p *postings, index uint64, leaf []byte, known dagcbor.CID) error {
-	f, err := factsOf(leaf, known, x.opts.Principal)
-	if err != nil {
-		return err
-	}
-	if err := b.Set(digestKey(keyStatement, f.statement), binary.AppendUvarint(nil, index), nil); err != nil {
-		return err
-	}
-	if !f.receipt.IsZero() {
-		k := binary.BigEndian.AppendUint64(digestKey(keyReceipt, f.receipt), index)
-		if err := b.Set(k, nil, nil); err != nil {
-			return err
-		}
-	}
-	for _, t := range f.terms {
-		p.to(p.terms, t, index)
-	}
-	if f.run != "" {
-		l := p.to(p.runs, runPrefix(f.principal, f.run), index)
-		l.bytes = binary.AppendUvarint(l.bytes, f.seq)
-	}
-	return nil
-}
-
-// postings are the lists of one batch, by the keys they will have.
-type postings struct {
-	first       uint64 // leaf of the batch
-	terms, runs map[string]*list
-}
-
-// list is indexes as differences, in runs each with its seq.
-type list struct {
-	bytes []byte
-	last  uint64
-	count uint64
-}
-
-func (p *postings) to(m map[string]*list, key string, index uint64) *list {
-	l := m[key]
-	if l == nil {
-		l = &list{last: p.first}
-		m[key] = l
-	}
-	l.bytes = binary.AppendUvarint(l.bytes, index-l.last)
-	l.last = index
-	l.count++
-	return l
-}
-
-// flush puts the lists into the batch, and the counters with them added.
-func (x *Index) flush(b *pebble.Batch, p *postings) error {
-	for _, t := range slices.Sorted(maps.Keys(p.terms)) {
-		if err := b.Set(binary.BigEndian.AppendUint64([]byte(termPrefix(t)), p.first), p.terms[t].bytes, nil); err != nil {
-			return err
-		}
-		n, err := x.counter(x.db, t)
+		e, err := EntryOf(first+uint64(i), leaf, known, principalOf)
 		if err != nil {
 			return err
 		}
-		if err := b.Set(counterKey(t), binary.AppendUvarint(nil, n+p.terms[t].count), nil); err != nil {
+		w.add(&e)
+	}
+	c := cover{size, root}
+	if err := x.commit(&w, c); err != nil {
+		return ioError("write", "index", err)
+	}
+	for id, name := range w.names {
+		if _, ok := x.names[id]; !ok {
+			x.names[id] = name
+		}
+	}
+	x.probes.drop() // those made before do not see the batch
+	x.covered.Store(&c)
+	return nil
+}
+
+func (x *Index) commit(w *writing, c cover) error {
+	b := x.store.db.NewBatch()
+	if err := w.put(b, x.names); err != nil {
+		return err
+	}
+	if err := b.Set([]byte{keyMeta}, c.meta(x.origin), nil); err != nil {
+		return err
+	}
+	// A batch whose commit did not come back is still Pebble's.
+	if err := x.store.health.wait(func() error { return b.Commit(pebble.NoSync) }); err != nil {
+		x.store.health.fail(err)
+		return err
+	}
+	return b.Close()
+}
+
+// writing is one batch in the making. What is keyed alike is gathered and
+// sorted: neighbours are cheap to insert.
+type writing struct {
+	statements []digestRow
+	receipts   []digestRow
+	runs       []runRow
+	names      map[dsse.KeyID]string
+	lists      map[term]*list
+}
+
+type digestRow struct {
+	digest [32]byte
+	leaf   uint64
+}
+
+func (r digestRow) compare(s digestRow) int {
+	if c := bytes.Compare(r.digest[:], s.digest[:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(r.leaf, s.leaf)
+}
+
+type runRow struct {
+	key       []byte
+	statement dagcbor.CID
+}
+
+// list is the leaves of one term. It is written in pieces of at most maxList,
+// each keyed by its first leaf, with the others as differences.
+type list struct {
+	leaves []uint64
+}
+
+// maxList bounds what a search has to read to find the next leaf.
+const maxList = 1024
+
+func (w *writing) add(e *Entry) {
+	w.statements = append(w.statements, digestRow{e.Statement.Digest(), e.Leaf})
+	if !e.Receipt.IsZero() {
+		w.receipts = append(w.receipts, digestRow{e.Receipt.Digest(), e.Leaf})
+	}
+	if e.Run != "" {
+		w.runs = append(w.runs, runRow{runKey(e.Principal, e.Run, Position{e.Seq, e.Leaf}), e.Statement})
+	}
+	for _, a := range e.Listed {
+		id := dsse.IDOf(a.Key[:])
+		if _, ok := w.names[id]; !ok {
+			w.names[id] = a.Name
+		}
+	}
+	e.terms(func(t term) {
+		l := w.lists[t]
+		if l == nil {
+			l = new(list)
+			w.lists[t] = l
+		}
+		l.leaves = append(l.leaves, e.Leaf)
+	})
+}
+
+// put writes all of it into a batch, but for the principals of known keys.
+func (w *writing) put(b *pebble.Batch, known map[dsse.KeyID]string) error {
+	var key, value []byte
+	for id, name := range w.names {
+		if _, ok := known[id]; ok {
+			continue // a key has one principal for ever
+		}
+		key = append(append(key[:0], keyName), id[:]...)
+		if err := b.Set(key, []byte(name), nil); err != nil {
 			return err
 		}
 	}
-	for _, r := range slices.Sorted(maps.Keys(p.runs)) {
-		if err := b.Set(binary.BigEndian.AppendUint64([]byte(r), p.first), p.runs[r].bytes, nil); err != nil {
+	for t, l := range w.lists {
+		value = binary.AppendUvarint(value[:0], uint64(len(l.leaves)))
+		if err := b.Merge(counterKey(t), value, nil); err != nil {
+			return err
+		}
+		for piece := range slices.Chunk(l.leaves, maxList) {
+			value = value[:0]
+			for i, leaf := range piece[1:] {
+				value = binary.AppendUvarint(value, leaf-piece[i])
+			}
+			if err := b.Set(binary.BigEndian.AppendUint64(termPrefix(t), piece[0]), value, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return w.putRows(b)
+}
+
+func (w *writing) putRows(b *pebble.Batch) error {
+	var key, value []byte
+	slices.SortFunc(w.receipts, digestRow.compare)
+	for i := range w.receipts {
+		r := &w.receipts[i]
+		key = binary.BigEndian.AppendUint64(appendDigestKey(key[:0], keyReceipt, &r.digest), r.leaf)
+		if err := b.Set(key, nil, nil); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(w.statements, digestRow.compare)
+	for i := range w.statements {
+		s := &w.statements[i]
+		if i > 0 && s.digest == w.statements[i-1].digest {
+			continue // a log holds no statement twice; the first would count
+		}
+		key, value = appendDigestKey(key[:0], keyStatement, &s.digest), binary.AppendUvarint(value[:0], s.leaf)
+		if err := b.Set(key, value, nil); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(w.runs, func(r, s runRow) int { return bytes.Compare(r.key, s.key) })
+	for i := range w.runs {
+		if err := b.Set(w.runs[i].key, w.runs[i].statement[:], nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Index) counter(r pebble.Reader, term string) (uint64, error) {
-	v, closer, err := r.Get(counterKey(term))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer closer.Close()
-	n, k := binary.Uvarint(v)
-	if k != len(v) {
-		return 0, errMalformed
-	}
-	return n, nil
+func appendDigestKey(b []byte, kind byte, digest *[32]byte) []byte {
+	return append(append(b, kind), digest[:]...)
 }
 
-var errMalformed = errors.New("an entry of the index is malformed; make the index again")
-
-func digestKey(kind byte, c dagcbor.CID) []byte {
-	d := c.Digest()
-	return append([]byte{kind}, d[:]...)
+func counterKey(t term) []byte {
+	return append([]byte{keyCounter, byte(t.field)}, t.value...)
 }
 
-func counterKey(term string) []byte { return append([]byte{keyCounter}, term...) }
-func termPrefix(term string) string { return string(keyTerm) + term + "\x00" }
-func runPrefix(principal, run string) string {
-	return string(keyRun) + principal + "\x00" + run + "\x00"
+func termPrefix(t term) []byte {
+	return append(append([]byte{keyTerm, byte(t.field)}, t.value...), 0)
+}
+
+func runPrefix(principal, run string) []byte {
+	b := make([]byte, 0, 1+len(principal)+1+len(run)+1+16)
+	b = append(append(append(b, keyRun), principal...), 0)
+	return append(append(b, run...), 0)
+}
+
+func runKey(principal, run string, p Position) []byte {
+	b := binary.BigEndian.AppendUint64(runPrefix(principal, run), p.Seq)
+	return binary.BigEndian.AppendUint64(b, p.Leaf)
 }

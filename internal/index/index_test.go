@@ -1,54 +1,98 @@
 package index
 
 import (
-	"bytes"
-	"encoding/json"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/receipt/receipttest"
+	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
 )
 
 const origin = "log.example/test"
 
+func public(label string) ed25519.PublicKey {
+	seed := sha256.Sum256([]byte(label))
+	return ed25519.NewKeyFromSeed(seed[:]).Public().(ed25519.PublicKey)
+}
+
+func keyID(label string) dsse.KeyID { return dsse.IDOf(public(label)) }
+
 // leafOf wraps a payload; the index does not check signatures.
 func leafOf(t testing.TB, typ string, payload []byte) []byte {
 	t.Helper()
-	e := &dsse.Envelope{Type: typ, Payload: payload, Sigs: []dsse.Signature{{}}}
-	leaf, err := e.Leaf()
+	leaf, err := (&dsse.Envelope{Type: typ, Payload: payload, Sigs: []dsse.Signature{{}}}).Leaf()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return leaf
 }
 
-func principal(id dsse.KeyID) (string, bool) {
-	switch receipt.KeyID(id) {
-	case receipttest.EngineKey():
-		return "engine-a", true
-	case receipttest.ApproverKey():
-		return "approver-a", true
+func statementOf(t testing.TB, leaf []byte) dagcbor.CID {
+	t.Helper()
+	env, err := dsse.ParseLeaf(leaf)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return "", false
+	return dagcbor.Sum(env.Payload)
 }
 
-func openIndex(t testing.TB, dir string) *Index {
+// listing is a registry leaf that lists keys under their labels.
+func listing(t testing.TB, labels ...string) []byte {
 	t.Helper()
-	x, err := Open(dir, Options{Origin: origin, Principal: principal})
+	add := []trust.Addition{{Key: trust.PublicKey(public("registrar")), Name: "registrar", Role: trust.Registrar}}
+	for _, l := range labels {
+		add = append(add, trust.Addition{Key: trust.PublicKey(public(l)), Name: l, Role: trust.Engine})
+	}
+	s, err := trust.NewGenesis(origin, 1, add, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leafOf(t, dsse.RegistryType, payload)
+}
+
+// someLeaves are a listing of "engine-a" and n-1 statements of its run "run-1",
+// refusals for one reason behind the run-open.
+func someLeaves(t testing.TB, n int) [][]byte {
+	run := receipttest.NewRun(receipt.KeyID(keyID("engine-a")), "run-1")
+	out := [][]byte{listing(t, "engine-a"), leafOf(t, dsse.ReceiptType, run.Add(receipttest.Open(origin)).Payload())}
+	for i := range n - len(out) {
+		out = append(out, leafOf(t, dsse.ReceiptType, run.Add(receipttest.Judgment(fmt.Sprint(i), receipttest.Deny("OUTSIDE-ROOT"))).Payload()))
+	}
+	return out[:n]
+}
+
+func rootAt(size uint64) merkle.Hash { return sha256.Sum256(fmt.Append(nil, "root at ", size)) }
+
+func absorb(t testing.TB, x *Index, leaves ...[]byte) {
+	t.Helper()
+	size, _, _ := x.Covered()
+	size += uint64(len(leaves))
+	if err := x.Absorb(leaves, nil, size, rootAt(size)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openIn(t testing.TB, f vfs.FS, dir string) *Index {
+	t.Helper()
+	x, err := open(f, dir, Options{Origin: origin}, small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,432 +100,353 @@ func openIndex(t testing.TB, dir string) *Index {
 	return x
 }
 
-// naive is the same index, kept as a list and told from the JSON view.
-type naive []naiveLeaf
-
-type naiveLeaf struct {
-	statement, receipt dagcbor.CID
-	engine, run        string
-	seq                uint64
-	kind               string
-	verdict            string
-	disposition        string
-	codes              []string
+// small makes a few leaves fill tables and set compactions off.
+func small(o *pebble.Options) {
+	o.MemTableSize = 64 << 10
+	o.L0CompactionThreshold = 1
+	o.LBaseMaxBytes = 64 << 10
+	for i := range o.TargetFileSizes {
+		o.TargetFileSizes[i] = 8 << 10
+	}
 }
 
-func naiveOf(t testing.TB, d *receipt.Decoded) naiveLeaf {
-	doc, err := receipt.ToJSON(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		Call struct {
-			By  string
-			Run string
-			Seq uint64
-		}
-		Receipt map[string]map[string]any
-	}
-	if err := json.Unmarshal(doc, &v); err != nil {
-		t.Fatal(err)
-	}
-	n := naiveLeaf{statement: d.CID, receipt: d.ReceiptCID, run: v.Call.Run, seq: v.Call.Seq}
-	by := d.Statement.Call.By
-	name, ok := principal(dsse.KeyID(by))
-	if !ok {
-		name = "key:" + by.String()
-	}
-	n.engine = name
-	for kind, body := range v.Receipt {
-		n.kind = kind
-		n.verdict, n.disposition = word(body["verdict"]), word(body["disposition"])
-		n.codes = codesIn(body)
-	}
-	return n
-}
-
-func word(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case map[string]any:
-		for k := range v {
-			return k
-		}
-	}
-	return ""
-}
-
-func codesIn(v any) (out []string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			if s, ok := e.(string); ok && k == "code" {
-				out = append(out, s)
-			} else if l, ok := e.([]any); ok && k == "reasons" {
-				for _, r := range l {
-					out = append(out, r.(string))
-				}
-			} else {
-				out = append(out, codesIn(e)...)
-			}
-		}
-	case []any:
-		for _, e := range v {
-			out = append(out, codesIn(e)...)
-		}
-	}
-	return out
-}
-
-func (n naive) pick(from uint64, keep func(naiveLeaf) bool) (out []Entry) {
-	for i, l := range n {
-		if uint64(i) >= from && keep(l) {
-			out = append(out, Entry{Index: uint64(i)})
-		}
-	}
-	return out
-}
-
-func (q Query) matches(l naiveLeaf) bool {
-	is := func(want, have string) bool { return want == "" || want == have }
-	return is(q.Kind, l.kind) && is(q.Verdict, l.verdict) && is(q.Disposition, l.disposition) && is(q.Engine, l.engine) &&
-		(q.Code == "" || slices.Contains(l.codes, q.Code))
-}
-
-// all reads a whole list in pages.
-func all(t rapid.TB, size uint64, from uint64, limit int, page func(from uint64, limit int) (Page, error)) []Entry {
+func wantCode(t testing.TB, err error, code report.Code) {
 	t.Helper()
-	var out []Entry
-	for {
-		p, err := page(from, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Covered != size {
-			t.Fatalf("the page covers %d, not %d", p.Covered, size)
-		}
-		out = append(out, p.Leaves...)
-		if !p.More {
-			return out
-		}
-		if len(p.Leaves) != limit {
-			t.Fatalf("a page of %d with more behind it", len(p.Leaves))
-		}
-		from = p.Leaves[limit-1].Index + 1
+	if report.CodeOf(err) != code {
+		t.Fatalf("%v, want %s", err, code)
 	}
 }
 
-// Random leaves in random batches, with restarts: the index answers as the
-// naive list does.
-func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "index")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		x, err := Open(dir, Options{Origin: origin, Principal: principal})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { x.Close() }()
-		var want naive
-		keys := []receipt.KeyID{receipttest.EngineKey(), receipttest.ApproverKey(), receipttest.Key("other")}
-		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
-			var leaves [][]byte
-			for range rapid.IntRange(0, 12).Draw(rt, "leaves") {
-				s := receipttest.Statement(rt)
-				s.Call.By = rapid.SampledFrom(keys).Draw(rt, "by")
-				if s.Call.Run != "" {
-					s.Call.Run = rapid.SampledFrom([]receipt.Name{"run-1", "run-2"}).Draw(rt, "run")
-				}
-				d := receipttest.Build(s.Call, s.Receipt)
-				leaves = append(leaves, leafOf(t, dsse.ReceiptType, d.Payload()))
-				want = append(want, naiveOf(t, d))
-			}
-			if err := x.Absorb(leaves, nil, uint64(len(want)), merkle.Hash{byte(len(want))}); err != nil {
-				t.Fatal(err)
-			}
-			if rapid.Bool().Draw(rt, "restart") {
-				if err := x.Close(); err != nil {
-					t.Fatal(err)
-				}
-				if x, err = Open(dir, Options{Origin: origin, Principal: principal}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		compare(rt, x, want)
-	})
+func wantCovered(t testing.TB, x *Index, size uint64) {
+	t.Helper()
+	root := merkle.EmptyRoot
+	if size > 0 {
+		root = rootAt(size)
+	}
+	if got, r, err := x.Covered(); err != nil || got != size || r != root {
+		t.Fatalf("covers %d with root %v, %v; want %d", got, r, err, size)
+	}
 }
 
-func compare(t *rapid.T, x *Index, want naive) {
-	size := uint64(len(want))
-	covered, root, err := x.Covered()
-	if err != nil || covered != size || root != (merkle.Hash{byte(size)}) && size > 0 {
-		t.Fatalf("covers %d %v %v", covered, root, err)
+func find(t testing.TB, x *Index, leaf []byte, at uint64, want bool) {
+	t.Helper()
+	i, ok, err := x.Lookup(statementOf(t, leaf))
+	if err != nil || ok != want || ok && i != at {
+		t.Fatalf("statement of leaf %d: %d %v %v, want %v", at, i, ok, err, want)
 	}
-	from := rapid.Uint64Range(0, size).Draw(t, "from")
-	limit := rapid.IntRange(1, 5).Draw(t, "limit")
-	same := func(what string, got, want []Entry) {
-		if !slices.Equal(got, want) {
-			t.Fatalf("%s from %d: got %v, want %v", what, from, got, want)
-		}
-	}
-	counts := map[string]uint64{}
-	for i, l := range want {
-		if at, ok, err := x.Lookup(l.statement); err != nil || !ok || at >= size || want[at].statement != l.statement {
-			t.Fatalf("statement %d: %d %v %v", i, at, ok, err)
-		}
-		same("receipt", all(t, size, from, limit, func(f uint64, n int) (Page, error) { return x.Receipt(l.receipt, f, n) }),
-			want.pick(from, func(o naiveLeaf) bool { return o.receipt == l.receipt }))
-		got := all(t, size, from, limit, func(f uint64, n int) (Page, error) { return x.Run(l.engine, l.run, f, n) })
-		for j, e := range got {
-			if e.Seq != want[e.Index].seq {
-				t.Fatalf("leaf %d has seq %d, not %d", e.Index, e.Seq, want[e.Index].seq)
-			}
-			got[j].Seq = 0
-		}
-		if l.run != "" {
-			same("run", got, want.pick(from, func(o naiveLeaf) bool { return o.engine == l.engine && o.run == l.run }))
-		}
-		for _, q := range []Query{{Kind: l.kind}, {Verdict: l.verdict, Engine: l.engine}, {Disposition: l.disposition, Kind: "outcome"},
-			{Code: slices.Concat(l.codes, []string{"NONE"})[0]}, {Kind: l.kind, Engine: l.engine}} {
-			same(fmt.Sprint(q), all(t, size, from, limit, func(f uint64, n int) (Page, error) { return x.Search(q, f, n) }),
-				want.pick(from, q.matches))
-		}
-		for _, term := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(l.codes), "")))) {
-			counts["code="+term]++
-		}
-		counts["kind="+l.kind]++
-		counts["engine="+l.engine]++
-		counts["verdict="+l.verdict]++
-		counts["disposition="+l.disposition]++
-	}
-	for k := range counts {
-		if strings.HasSuffix(k, "=") {
-			delete(counts, k)
-		}
-	}
-	got := map[string]uint64{}
-	list, _, err := x.Counts()
+}
+
+func search(t testing.TB, x *Index, q Query) []uint64 {
+	t.Helper()
+	p, err := x.Search(q, 0, MaxPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range list {
-		got[c.Field+"="+c.Value] = c.Leaves
-	}
-	if !reflect.DeepEqual(got, counts) {
-		t.Fatalf("counters %v, want %v", got, counts)
-	}
-	if _, ok, err := x.Lookup(dagcbor.Sum([]byte("none"))); ok || err != nil {
-		t.Fatalf("%v %v", ok, err)
-	}
+	return p.Leaves
 }
 
-func someLeaves(t testing.TB, n int) [][]byte {
-	run := receipttest.NewRun(receipttest.EngineKey(), "run-1")
-	out := [][]byte{leafOf(t, dsse.ReceiptType, run.Add(receipttest.Open(origin)).Payload())}
-	for i := range n - 1 {
-		out = append(out, leafOf(t, dsse.ReceiptType, run.Add(receipttest.Judgment(fmt.Sprint(i), receipttest.Deny("OUTSIDE-ROOT"))).Payload()))
+func TestOpenKeeps(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index") // the file system of the machine
+	leaves := someLeaves(t, 9)
+	x := openIn(t, vfs.Default, dir)
+	wantCovered(t, x, 0)
+	absorb(t, x, leaves[:4]...)
+	absorb(t, x) // nothing is something to cover, too
+	absorb(t, x, leaves[4:7]...)
+	for range 2 {
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = openIn(t, vfs.Default, dir)
+		wantCovered(t, x, 7)
+		for i, l := range leaves {
+			find(t, x, l, uint64(i), i < 7)
+		}
 	}
-	return out
-}
-
-// Another origin, another version, bytes that went bad: the store is made
-// again; one that another process holds is not touched.
-func TestBeginsAgain(t *testing.T) {
-	for name, spoil := range map[string]func(dir string, x *Index) Options{
-		"other origin": func(string, *Index) Options { return Options{Origin: "log.example/other", Principal: principal} },
-		"other version": func(_ string, x *Index) Options {
-			m := cover{7, merkle.Hash{}}.meta(origin)
-			m[3]++
-			if err := x.db.Set([]byte{keyMeta}, m, nil); err != nil {
-				t.Fatal(err)
-			}
-			return Options{Origin: origin, Principal: principal}
-		},
-		"no manifest": func(dir string, x *Index) Options {
-			x.Close()
-			ms, err := filepath.Glob(dir + "/MANIFEST-*")
-			if err != nil || len(ms) == 0 {
-				t.Fatal(err, ms)
-			}
-			for _, m := range ms {
-				if err := os.Truncate(m, 3); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return Options{Origin: origin, Principal: principal}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "index")
-			x := openIndex(t, dir)
-			if err := x.Absorb(someLeaves(t, 7), nil, 7, merkle.Hash{7}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Open(dir, Options{Origin: origin, Principal: principal}); err == nil {
-				t.Fatal("two have it open")
-			}
-			o := spoil(dir, x)
-			x.Close()
-			x, err := Open(dir, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer x.Close()
-			if size, _, _ := x.Covered(); size != 0 {
-				t.Fatalf("covers %d", size)
-			}
-			if c, _, err := x.Counts(); err != nil || len(c) != 0 {
-				t.Fatalf("%v %v", c, err)
-			}
-		})
-	}
-}
-
-// TestReadOnly: what is only looked at stays as it is, whatever state it is in.
-func TestReadOnly(t *testing.T) {
-	look := Options{Origin: origin, Principal: principal, ReadOnly: true}
-	dir := filepath.Join(t.TempDir(), "index")
-	if _, err := Open(dir, look); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an index that is not there: %v", err)
-	}
-	x := openIndex(t, dir)
-	leaves := someLeaves(t, 3)
-	if err := x.Absorb(leaves, nil, 3, merkle.Hash{1}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir, look); err == nil {
-		t.Error("an index that is open elsewhere")
+	// The principal of the key was read from a leaf of the first life.
+	absorb(t, x, leaves[7:]...)
+	if got := search(t, x, Query{Engine: "engine-a"}); !slices.Equal(got, []uint64{1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Fatal(got)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	before := contentsOf(t, dir)
-	r, err := Open(dir, look)
-	if err != nil {
-		t.Fatal(err)
+	if err := x.Close(); err != nil {
+		t.Fatal("a second Close:", err)
 	}
-	if size, root, err := r.Covered(); size != 3 || root != (merkle.Hash{1}) || err != nil {
-		t.Errorf("covers %d, %s, %v", size, root, err)
-	}
-	if err := r.Absorb(someLeaves(t, 4)[3:], nil, 4, merkle.Hash{2}); err == nil {
-		t.Error("a leaf was absorbed")
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if after := contentsOf(t, dir); !maps.Equal(before, after) {
-		t.Errorf("it changed from %d files to %d", len(before), len(after))
-	}
-	for name := range before {
-		if strings.HasPrefix(name, "MANIFEST") {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("no"), 0o644); err != nil {
+	_, _, err := x.Lookup(statementOf(t, leaves[0]))
+	wantCode(t, err, report.CodeLogClosed)
+	wantCode(t, x.Absorb(nil, nil, 9, merkle.Hash{}), report.CodeLogClosed)
+	wantCode(t, x.Reset(), report.CodeLogClosed)
+	_, err = x.Search(Query{Kind: "judgment"}, 0, 1)
+	wantCode(t, err, report.CodeLogClosed)
+}
+
+// What does not fit is made again, and says so; what holds another process or
+// the file system responsible is not touched.
+func TestOpenBeginsAgain(t *testing.T) {
+	const dir = "d/index"
+	set := func(key, value []byte) func(*testing.T, *Index, *vfs.MemFS) {
+		return func(t *testing.T, x *Index, _ *vfs.MemFS) {
+			if err := x.store.db.Set(key, value, pebble.NoSync); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if _, err := Open(dir, look); err == nil {
-		t.Error("an index that cannot be read was opened")
+	otherVersion := cover{7, rootAt(7)}.meta(origin)
+	otherVersion[3]++
+	cut := func(pattern string, keep int) func(*testing.T, *Index, *vfs.MemFS) {
+		return func(t *testing.T, x *Index, f *vfs.MemFS) {
+			if err := x.store.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			x.Close()
+			truncate(t, f, dir, pattern, keep)
+		}
 	}
-	if after := contentsOf(t, dir); len(after) != len(before) {
-		t.Errorf("what cannot be read was removed: %d files, then %d", len(before), len(after))
+	for name, spoil := range map[string]func(*testing.T, *Index, *vfs.MemFS){
+		"other origin":  set([]byte{keyMeta}, cover{7, rootAt(7)}.meta("log.example/other")),
+		"other version": set([]byte{keyMeta}, otherVersion),
+		"short meta":    set([]byte{keyMeta}, otherVersion[:20]),
+		"no meta": func(t *testing.T, x *Index, _ *vfs.MemFS) {
+			if err := x.store.db.Delete([]byte{keyMeta}, pebble.NoSync); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"an odd name":    set([]byte{keyName, 3}, []byte("x")),
+		"no manifest":    cut("MANIFEST-*", 3),
+		"half a table":   cut("*.sst", 900),
+		"marked spoiled": func(_ *testing.T, x *Index, _ *vfs.MemFS) { x.store.health.fail(errMalformed) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := vfs.NewMem()
+			x := openIn(t, f, dir)
+			leaves := someLeaves(t, 7)
+			absorb(t, x, leaves...)
+			if _, err := open(f, dir, Options{Origin: origin}, nil); report.CodeOf(err) != report.CodeLogLocked {
+				t.Fatal("a second process:", err)
+			}
+			spoil(t, x, f)
+			x.Close()
+			_, err := open(f, dir, Options{Origin: origin, ReadOnly: true}, nil)
+			wantCode(t, err, report.CodeLogDamaged)
+			x = openIn(t, f, dir)
+			wantCovered(t, x, 0)
+			if c, _, err := x.Counters(); err != nil || len(c) != 0 {
+				t.Fatal(c, err)
+			}
+			absorb(t, x, leaves...)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openIn(t, f, dir)
+			wantCovered(t, x, 7)
+			find(t, x, leaves[6], 6, true)
+		})
 	}
 }
 
-func contentsOf(t *testing.T, dir string) map[string]string {
+// truncate cuts the files that match.
+func truncate(t *testing.T, f vfs.FS, dir, pattern string, keep int) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
+	names, err := f.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
+	n := 0
+	for _, name := range names {
+		if ok, _ := filepath.Match(pattern, name); !ok {
+			continue
 		}
-		files[e.Name()] = string(b)
+		b := readAll(t, f, f.PathJoin(dir, name))
+		writeAll(t, f, f.PathJoin(dir, name), b[:min(keep, len(b))])
+		n++
 	}
-	return files
+	if n == 0 {
+		t.Fatalf("no %s among %v", pattern, names)
+	}
+}
+
+func readAll(t *testing.T, f vfs.FS, name string) []byte {
+	t.Helper()
+	r, err := f.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	st, err := r.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, st.Size())
+	if _, err := r.ReadAt(b, 0); err != nil && len(b) > 0 {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeAll(t *testing.T, f vfs.FS, name string, b []byte) {
+	t.Helper()
+	w, err := f.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Write(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	f := vfs.NewMem()
+	_, err := open(f, "index", Options{Origin: origin, ReadOnly: true}, nil)
+	wantCode(t, err, report.CodeLogIO)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	x := openIn(t, f, "index")
+	leaves := someLeaves(t, 7)
+	absorb(t, x, leaves...)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := f.List("index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err = open(f, "index", Options{Origin: origin, ReadOnly: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCovered(t, x, 7)
+	find(t, x, leaves[6], 6, true)
+	if got := search(t, x, Query{Code: "OUTSIDE-ROOT"}); len(got) != 5 {
+		t.Fatal(got)
+	}
+	wantCode(t, x.Absorb(leaves[:1], nil, 8, merkle.Hash{}), report.CodeLogConfig)
+	wantCode(t, x.Reset(), report.CodeLogConfig)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := f.List("index")
+	slices.Sort(before)
+	slices.Sort(after)
+	if err != nil || !slices.Equal(before, after) {
+		t.Fatal(before, after, err)
+	}
 }
 
 func TestReset(t *testing.T) {
-	x := openIndex(t, filepath.Join(t.TempDir(), "index"))
+	f := vfs.NewMem()
+	x := openIn(t, f, "index")
 	leaves := someLeaves(t, 7)
-	for range 2 {
-		if err := x.Absorb(leaves, nil, 7, merkle.Hash{7}); err != nil {
+	for range 3 {
+		absorb(t, x, leaves...)
+		find(t, x, leaves[6], 6, true)
+		if err := x.Reset(); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := x.Search(Query{Code: "OUTSIDE-ROOT"}, 0, 100); err != nil || len(p.Leaves) != 6 {
-			t.Fatalf("%+v %v", p, err)
+		wantCovered(t, x, 0)
+		for i, l := range leaves {
+			find(t, x, l, uint64(i), false)
 		}
-		if err := x.Absorb(leaves, nil, 7, merkle.Hash{7}); err == nil {
-			t.Fatal("the same leaves again")
+		if got := search(t, x, Query{Code: "OUTSIDE-ROOT"}); len(got) != 0 {
+			t.Fatal(got)
+		}
+		// The key is known no more, either.
+		absorb(t, x, leaves[2])
+		if got := search(t, x, Query{Engine: "engine-a"}); len(got) != 0 {
+			t.Fatal(got)
 		}
 		if err := x.Reset(); err != nil {
 			t.Fatal(err)
 		}
-		if size, _, _ := x.Covered(); size != 0 {
-			t.Fatal(size)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantCovered(t, openIn(t, f, "index"), 0)
+}
+
+func TestAbsorbRefuses(t *testing.T) {
+	x := openIn(t, vfs.NewMem(), "index")
+	leaves := someLeaves(t, 7)
+	absorb(t, x, leaves[:3]...)
+	for name, err := range map[string]error{
+		"a hole":       x.Absorb(leaves[4:], nil, 7, rootAt(7)),
+		"too many":     x.Absorb(leaves[2:], nil, 7, rootAt(7)),
+		"other number": x.Absorb(leaves[3:], make([]dagcbor.CID, 3), 7, rootAt(7)),
+	} {
+		if report.CodeOf(err) != report.CodeInternal {
+			t.Errorf("%s: %v", name, err)
 		}
-		env, err := dsse.ParseLeaf(leaves[0])
+	}
+	if err := x.Absorb([][]byte{leaves[3], []byte("no leaf")}, nil, 5, rootAt(5)); err == nil {
+		t.Error("absorbed what is no leaf")
+	}
+	wantCovered(t, x, 3)
+	find(t, x, leaves[3], 3, false)
+	absorb(t, x, leaves[3:]...)
+	wantCovered(t, x, 7)
+}
+
+// A key has one principal for ever, the first that a leaf gives it.
+func TestFirstPrincipalStays(t *testing.T) {
+	f := vfs.NewMem()
+	x := openIn(t, f, "index")
+	other := func(name string) []byte {
+		s, err := trust.NewGenesis(origin, 1, []trust.Addition{
+			{Key: trust.PublicKey(public("registrar")), Name: "registrar", Role: trust.Registrar},
+			{Key: trust.PublicKey(public("engine-a")), Name: name, Role: trust.Engine}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok, err := x.Lookup(dagcbor.Sum(env.Payload)); ok || err != nil {
-			t.Fatalf("%v %v", ok, err)
+		payload, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if p, err := x.Search(Query{Kind: "judgment"}, 0, 100); err != nil || len(p.Leaves) != 0 {
-			t.Fatalf("%+v %v", p, err)
-		}
+		return leafOf(t, dsse.RegistryType, payload)
+	}
+	leaves := someLeaves(t, 5)
+	absorb(t, x, leaves[0], other("second"), leaves[1])
+	absorb(t, x, other("third"), leaves[2])
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openIn(t, f, "index")
+	absorb(t, x, leaves[3:]...)
+	if got := search(t, x, Query{Engine: "engine-a"}); !slices.Equal(got, []uint64{2, 4, 5, 6}) {
+		t.Fatal(got)
 	}
 }
 
-// What is no receipt, or none of a version that is known, is found by its
-// statement and by what could be read.
-func TestOddLeaves(t *testing.T) {
-	x := openIndex(t, filepath.Join(t.TempDir(), "index"))
-	payload, err := dagcbor.Encode(dagcbor.Map{
-		{Key: "call", Value: dagcbor.Map{{Key: "by", Value: dagcbor.Bytes(bytes.Repeat([]byte{9}, 32))}, {Key: "seq", Value: dagcbor.Int(-4)}}},
-		{Key: "receipt", Value: dagcbor.Map{{Key: "novelty", Value: dagcbor.Map{{Key: "code", Value: dagcbor.Text("NEW")}}}}},
-	})
-	if err != nil {
+// What the caller knows of the statements is taken.
+func TestAbsorbTakesStatements(t *testing.T) {
+	x := openIn(t, vfs.NewMem(), "index")
+	leaves := someLeaves(t, 3)
+	given := []dagcbor.CID{dagcbor.Sum([]byte("a")), dagcbor.Sum([]byte("b")), dagcbor.Sum([]byte("c"))}
+	if err := x.Absorb(leaves, given, 3, rootAt(3)); err != nil {
 		t.Fatal(err)
 	}
-	odd, err := dagcbor.Encode(dagcbor.Int(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaves := [][]byte{leafOf(t, dsse.RegistryType, odd), leafOf(t, "application/vnd.obstat.receipt.v9+cbor", payload),
-		leafOf(t, dsse.ReceiptType, odd), leafOf(t, dsse.ReceiptType, []byte("no cbor"))}
-	if err := x.Absorb(leaves, nil, 4, merkle.Hash{}); err != nil {
-		t.Fatal(err)
-	}
-	if p, err := x.Search(Query{Kind: "novelty", Code: "NEW", Engine: "key:" + strings.Repeat("09", 32)}, 0, 9); err != nil || len(p.Leaves) != 1 || p.Leaves[0].Index != 1 {
-		t.Fatalf("%+v %v", p, err)
-	}
-	if p, err := x.Search(Query{Kind: "registry"}, 0, 9); err != nil || len(p.Leaves) != 1 {
-		t.Fatalf("%+v %v", p, err)
-	}
-	if i, ok, err := x.Lookup(dagcbor.Sum([]byte("no cbor"))); !ok || err != nil || i != 3 {
-		t.Fatalf("%d %v %v", i, ok, err)
-	}
-	if err := x.Absorb([][]byte{[]byte("no leaf")}, nil, 5, merkle.Hash{}); err == nil {
-		t.Fatal("absorbed")
-	}
-	if size, _, _ := x.Covered(); size != 4 {
-		t.Fatal("a failed batch counts")
-	}
-	for _, limit := range []int{0, MaxPage + 1} {
-		if _, err := x.Search(Query{Kind: "registry"}, 0, limit); err == nil {
-			t.Fatal("limit")
+	for i, c := range given {
+		if at, ok, err := x.Lookup(c); err != nil || !ok || at != uint64(i) {
+			t.Fatal(at, ok, err)
 		}
+		find(t, x, leaves[i], 0, false)
 	}
-	if _, err := x.Search(Query{}, 0, 1); err == nil {
-		t.Fatal("empty query")
+}
+
+// A log holds no statement twice; if one did within a batch, its first leaf is
+// the answer.
+func TestFirstOfTwo(t *testing.T) {
+	x := openIn(t, vfs.NewMem(), "index")
+	leaves := someLeaves(t, 3)
+	absorb(t, x, leaves[2], leaves[1], leaves[2])
+	find(t, x, leaves[2], 0, true)
+}
+
+func TestRefused(t *testing.T) {
+	if refused(fs.ErrNotExist) || !refused(fmt.Errorf("open: %w", fs.ErrPermission)) {
+		t.Fatal("refused")
 	}
 }

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"errors"
 	"sync"
 
@@ -13,14 +12,19 @@ import (
 // probes are iterators kept for look-ups of statements. Nearly all of these ask
 // for what is not there, and Pebble's Get does not ask the filters of the
 // lowest level, where nearly everything is; an iterator that is told to does.
+// An iterator sees what was there when it was made, so that all are dropped
+// with every batch; until then they hold on to tables that compaction replaced.
 type probes struct {
 	mu         sync.Mutex
 	generation uint64             // guarded by mu; of the free ones
 	free       []*pebble.Iterator // guarded by mu
 }
 
+// maxProbes is how many are kept.
+const maxProbes = 16
+
 // take returns an iterator that nobody else uses and that sees every batch
-// committed before the call.
+// absorbed before the call.
 func (p *probes) take(db *pebble.DB) (*pebble.Iterator, uint64, error) {
 	p.mu.Lock()
 	g := p.generation
@@ -37,49 +41,49 @@ func (p *probes) take(db *pebble.DB) (*pebble.Iterator, uint64, error) {
 	return it, g, err
 }
 
-// give returns an iterator of a generation, or closes it if it is of the past.
+// give returns an iterator of a generation; one of the past, or with an error,
+// is closed.
 func (p *probes) give(it *pebble.Iterator, generation uint64) error {
 	p.mu.Lock()
-	if generation == p.generation && it.Error() == nil {
+	if generation == p.generation && len(p.free) < maxProbes && it.Error() == nil {
 		p.free = append(p.free, it)
 		p.mu.Unlock()
 		return nil
 	}
 	p.mu.Unlock()
-	return it.Close()
+	return errors.Join(it.Error(), it.Close())
 }
 
 // drop begins a new generation.
 func (p *probes) drop() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.generation++
-	for _, it := range p.free {
+	old := p.free
+	p.free, p.generation = nil, p.generation+1
+	p.mu.Unlock()
+	for _, it := range old {
 		_ = it.Close() // one with an error was not kept
 	}
-	p.free = nil
 }
 
-// Lookup returns the leaf index of a statement among the covered leaves.
+// Lookup returns the leaf index of a statement among the leaves below the size
+// that Covered returned before the call, or one that was covered since. Where it
+// finds nothing, no leaf below that size carries the statement.
 func (x *Index) Lookup(statement dagcbor.CID) (index uint64, ok bool, err error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if x.closed {
-		return 0, false, errClosed
-	}
-	it, generation, err := x.probes.take(x.db)
-	if err != nil {
-		return 0, false, err
-	}
-	if it.SeekPrefixGE(digestKey(keyStatement, statement)) {
-		var v []byte
-		if v, err = it.ValueAndErr(); err == nil {
-			var n int
-			if index, n = binary.Uvarint(v); n != len(v) {
-				err = errMalformed
-			}
+	digest := statement.Digest()
+	err = x.read(func(s *store, _ *cover) (err error) {
+		it, generation, err := x.probes.take(s.db)
+		if err != nil {
+			return err
 		}
-		ok = err == nil
-	}
-	return index, ok, errors.Join(err, x.probes.give(it, generation))
+		var key [33]byte
+		if it.SeekPrefixGE(appendDigestKey(key[:0], keyStatement, &digest)) {
+			var v []byte
+			if v, err = it.ValueAndErr(); err == nil {
+				index, err = number(v)
+			}
+			ok = true
+		}
+		return errors.Join(err, x.probes.give(it, generation))
+	})
+	return index, ok && err == nil, err
 }

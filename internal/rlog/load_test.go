@@ -86,8 +86,7 @@ func loadConfig(t *testing.T, dir string) (rlog.Config, *index.Index) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := index.Open(filepath.Join(dir, "index"), index.Options{Origin: loadOrigin,
-		Principal: func(dsse.KeyID) (string, bool) { return "engine-a", true }})
+	x, err := index.Open(filepath.Join(dir, "index"), index.Options{Origin: loadOrigin})
 	if err != nil {
 		t.Fatal(err)
 	}

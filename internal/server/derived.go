@@ -1,7 +1,6 @@
 package server
 
 import (
-	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/index"
 	"github.com/obstat/obstat/internal/rlog"
 	"github.com/obstat/obstat/merkle"
@@ -47,8 +46,7 @@ func (d *derived) close() error {
 	return d.Index.Close()
 }
 
-// startup is what a start of the engine makes: the registry, and the index that
-// takes the names of principals from it.
+// startup is what a start of the engine makes: the index and the registry.
 type startup struct {
 	engine   rlog.Config
 	index    *derived  // nil where the configuration has none
@@ -60,7 +58,7 @@ func (cfg Config) startup() *startup {
 	st := &startup{engine: cfg.Engine()}
 	if cfg.IndexDir != "" {
 		st.index = &derived{dir: cfg.IndexDir, options: index.Options{
-			Origin: cfg.Engines.Origin, Principal: st.principal, Logger: cfg.Logger,
+			Origin: cfg.Engines.Origin, Logger: cfg.Logger,
 		}}
 		st.engine.Index = st.index
 	}
@@ -74,10 +72,4 @@ func (cfg Config) startup() *startup {
 		return err
 	}
 	return st
-}
-
-// principal names the principal of a key.
-func (st *startup) principal(id dsse.KeyID) (string, bool) {
-	key, ok := st.registry.Key(id)
-	return key.Name, ok
 }

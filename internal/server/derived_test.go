@@ -13,14 +13,14 @@ import (
 )
 
 // runOf lists a run by the index in dir, which no server has open.
-func runOf(t *testing.T, dir, principal, run string) index.Page {
+func runOf(t *testing.T, dir, principal, run string) index.RunPage {
 	t.Helper()
 	x, err := index.Open(dir, index.Options{Origin: servertest.Origin, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	page, err := x.Run(principal, run, 0, 10)
+	page, err := x.Run(principal, run, index.Position{}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestIndex(t *testing.T) {
 	l.Stop()
 	for _, principal := range []string{servertest.Engine, servertest.Engine2} {
 		run := map[string]string{servertest.Engine: "one", servertest.Engine2: "old"}[principal]
-		if page := runOf(t, dir, principal, run); page.Covered != 4 || len(page.Leaves) != 1 {
+		if page := runOf(t, dir, principal, run); page.Covered != 4 || len(page.Statements) != 1 {
 			t.Errorf("run %s of %s: %+v", run, principal, page)
 		}
 	}
@@ -68,7 +68,7 @@ func TestIndex(t *testing.T) {
 	if size, err := server.Reindex(l.Config()); size != 4 || err != nil {
 		t.Errorf("reindex: %d, %v", size, err)
 	}
-	if page := runOf(t, dir, servertest.Engine, "one"); page.Covered != 4 || len(page.Leaves) != 1 {
+	if page := runOf(t, dir, servertest.Engine, "one"); page.Covered != 4 || len(page.Statements) != 1 {
 		t.Errorf("after reindex: %+v", page)
 	}
 	l.Start()

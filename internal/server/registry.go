@@ -40,17 +40,16 @@ func readRegistry(r rlog.Reading, x *index.Index, pin trust.Pin) (*registry, err
 		return nil, err
 	}
 	for from, more := uint64(1), x != nil && r.Covered > 1; more; {
-		page, err := x.Search(index.Query{Kind: "registry"}, from, index.MaxPage)
+		page, err := x.Search(index.Query{Kind: index.KindRegistry}, from, index.MaxPage)
 		if err != nil {
 			return nil, fmt.Errorf("the registry, by the index: %w", err)
 		}
-		for _, e := range page.Leaves {
-			if err := r.Leaves(e.Index, e.Index+1, fold); err != nil {
+		for _, leaf := range page.Leaves {
+			if err := r.Leaves(leaf, leaf+1, fold); err != nil {
 				return nil, err
 			}
-			from = e.Index + 1
 		}
-		more = page.More
+		from, more = page.Next, page.More
 	}
 	return g, r.Leaves(max(1, r.Covered), r.Size, fold)
 }
