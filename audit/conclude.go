@@ -112,6 +112,9 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 	}
 	add(r, CheckOnce, once)
 	r.Says = fmt.Sprintf("a log of %d leaves", a.head.Size)
+	if run := a.o.Only; run != nil {
+		r.Says = fmt.Sprintf("run %s of %s in %s", run.Name, run.Principal, r.Says)
+	}
 	if len(a.tally) > 0 {
 		r.AddFact("leaves", a.tally.String())
 	}

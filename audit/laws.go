@@ -41,7 +41,7 @@ func (a *auditor) holdLaws() (err error) {
 	o := laws.Options{
 		Origin: receipt.Name(a.head.Origin), Now: a.o.Now, Cosigned: a.cosigned,
 		Vocabularies: append([]*receipt.Vocabulary{receipt.StandardVocabulary()}, a.o.Vocabularies...),
-		Disowned:     a.disowned, MaxState: a.o.MaxState, NewSorter: a.o.NewSorter, MaxFindings: findingsOfCode,
+		Disowned:     a.disowned, Only: a.o.Only, MaxState: a.o.MaxState, NewSorter: a.o.NewSorter, MaxFindings: findingsOfCode,
 	}
 	a.laws, err = laws.New(o)
 	return err

@@ -48,7 +48,8 @@ type Options struct {
 	Progress func(done, total uint64) // called between windows; nil: not
 
 	Now          int64                 // Unix ms, for what has expired; 0: the latest time of a cosignature
-	Vocabularies []*receipt.Vocabulary // known besides the standard one, at most 63
+	Vocabularies []*receipt.Vocabulary // known besides the standard one, at most laws.MaxVocabularies-1
+	Only         *laws.Run             // hold this run to the laws and no other, and require them; nil: all runs
 
 	// MaxStatements and MaxState bound what is kept in memory: statements to find
 	// one that stands twice, and bytes of records for the laws. 0 is
@@ -120,6 +121,9 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 		seen: statements{limit: o.MaxStatements, newSorter: o.NewSorter},
 	}
 	r := &report.Report{Command: "log"}
+	if o.Only != nil {
+		r.Command = "run"
+	}
 	checkpointCheck, policyCheck, err := a.readHead(r)
 	if err != nil {
 		return nil, err
@@ -166,7 +170,7 @@ func waits(on string) report.Check {
 
 func (a *auditor) require(r *report.Report) {
 	names := append(Required(), a.o.Require...)
-	if slices.Contains(names, Laws) {
+	if a.o.Only != nil || slices.Contains(names, Laws) {
 		names = append(names, LawChecks()...)
 	}
 	for _, name := range names {
@@ -181,7 +185,7 @@ func (a *auditor) require(r *report.Report) {
 func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err error) {
 	b, err := readFile(a.site, "checkpoint", maxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
-		return missing("checkpoint"), waits(CheckCheckpoint), nil
+		return a.noCheckpoint(), waits(CheckCheckpoint), nil
 	}
 	if err != nil {
 		return head, policy, err
@@ -218,6 +222,17 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 	}
 	a.opened, a.headSigned = opened, true
 	return verified(""), quorum(p.Evaluate(opened)), nil
+}
+
+// noCheckpoint says where one would be, if the directory is that of a logd.
+func (a *auditor) noCheckpoint() report.Check {
+	c := missing("checkpoint")
+	for _, dir := range []string{"site", "log/site"} {
+		if _, err := fs.Stat(a.site, dir+"/checkpoint"); err == nil {
+			c.Note = "there is one in " + dir + " below this directory, and that is the one to name"
+		}
+	}
+	return c
 }
 
 func quorum(q trust.Quorum) report.Check {

@@ -90,7 +90,16 @@ func samples() map[string]*report.Report {
 	waiting.Add(report.Check{Name: "form", Answer: nc, Code: report.CodeInputEmpty, Expected: "an artifact", Actual: "0 bytes", Required: true})
 	waiting.Add(report.Check{Name: "schema", Answer: nc, Code: report.CodeNotReached, Expected: "form verified first", Required: true})
 	waiting.Add(report.Check{Name: "keys", Answer: nc, Code: report.CodeNotReached, Expected: "registry verified first", Note: "leaf 7", Required: true})
+	open := &report.Report{Command: "log", Says: "a log; laws not checked: 5"}
+	open.Add(report.Check{Name: "root", Answer: ok, Code: report.CodeOK, Required: true})
+	open.Add(report.Check{Name: "law-4-settled-once", Answer: ok, Code: report.CodeOK, Law: true})
+	open.Add(report.Check{Name: "law-5-nothing-missing", Answer: nc, Code: report.CodeLaw5Open, Law: true})
+	unheld := &report.Report{Command: "log", Says: "a log; no law between receipts was checked"}
+	unheld.Add(report.Check{Name: "root", Answer: ok, Code: report.CodeOK, Required: true})
+	unheld.Add(report.Check{Name: "law-4-settled-once", Answer: nc, Code: report.CodeLawStateLimit, Law: true})
+	unheld.Add(report.Check{Name: "law-5-nothing-missing", Answer: nc, Code: report.CodeLawStateLimit, Law: true})
 	return map[string]*report.Report{
+		"law-open": open, "laws-unheld": unheld,
 		"full": full, "waiting": waiting, "verified": verified, "law": law, "empty": {Command: "bundle"},
 		"shown": {Command: "inspect", Says: "a checkpoint", ShowOnly: true},
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -62,11 +63,39 @@ func (r *Report) Conclusion() string {
 	}
 	switch {
 	case o == AllVerified:
-		return "verified: every required check"
+		return "verified: every required check" + r.openLaws()
 	case len(by) == 0:
 		return o.String() + ": no check was required"
 	}
 	return o.String() + ": " + strings.Join(by, ", ")
+}
+
+// openLaws names the laws that were not checked although all is verified, since
+// none of them was required: a reader must not take them for held.
+func (r *Report) openLaws() string {
+	laws, open := 0, 0
+	var names, codes []string
+	for _, c := range r.Checks {
+		if !c.Law {
+			continue
+		}
+		laws++
+		if c.Answer != NotChecked {
+			continue
+		}
+		open++
+		names = append(names, c.Name+" "+string(c.Code))
+		if !slices.Contains(codes, string(c.Code)) {
+			codes = append(codes, string(c.Code))
+		}
+	}
+	switch open {
+	case 0:
+		return ""
+	case laws:
+		return "; no law was checked: " + strings.Join(codes, " ")
+	}
+	return "; laws not checked: " + strings.Join(names, ", ")
 }
 
 // Text renders the report for a terminal: one headline, the facts, a table of
@@ -116,8 +145,11 @@ func (r *Report) table(line func(string)) {
 	}
 	for _, c := range r.Checks {
 		answer := c.Answer.String()
-		if c.Law && c.Answer == Refuted {
+		switch {
+		case c.Law && c.Answer == Refuted:
 			answer = "violated"
+		case c.Law && c.Answer == Verified:
+			answer = "held"
 		}
 		s := fmt.Sprintf("  %-*s  %-11s  %-*s", wide, c.Name, answer, code, c.Code)
 		if !c.Required && c.Answer == NotChecked {

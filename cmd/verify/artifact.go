@@ -18,7 +18,7 @@ func requirable(command string) []string {
 	switch command {
 	case "receipt":
 		return bundle.RequiredOfEnvelope()
-	case "log":
+	case "log", "run":
 		return requirableOfLog()
 	}
 	return bundle.Requirable()

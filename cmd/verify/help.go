@@ -140,23 +140,46 @@ SYNOPSIS
   verify log [FLAGS] DIR
 
   DIR is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/...
+  That of a logd lies in its directory, in log/site; logd export makes a copy.
 
 DESCRIPTION
   Hashes every entry again, holds every tile against those below it and the
   root against the checkpoint, and checks every envelope, its schema, its
-  signature and its signer under the registry as of its index. Memory does not
-  grow with the log, except to find a statement that stands in two leaves;
-  above 1048576 leaves that check ends "not checked" (STATE-LIMIT). Then it
-  holds the eight laws between receipts, in memory up to a bound, over which
-  they end "not checked" too. An interrupt ends the run with status 3.
+  signature and its signer under the registry as of its index. Then it holds
+  every run to the eight laws between receipts. An interrupt ends it with
+  status 3.
 
   Only regular files are read, and only those that the checkpoint calls for:
   partial tiles of smaller trees are not. A file that is not there ends
   "not checked" (TILE-MISSING).
 
-  A log of logd lies in its directory under log/site; logd export makes a copy.
+  Memory does not grow with the log, except for the laws, and to find a
+  statement that stands in two leaves. Where that takes more than 256 MiB, or
+  the log has more than 1048576 leaves, they end "not checked" (STATE-LIMIT),
+  unless --work names a directory to sort in.
 
-CHECKS (all required; registry not under plain keys)
+` + helpLogChecks + helpLaws + `
+  A violation always counts: status 4, with the leaves that show it. A law that
+  could not be checked is said in the first line and in the last, and counts
+  with --require only: a log that is still written has open runs, and an open
+  run is never held.
+` + helpTrust + `
+OTHER FLAGS
+  --require CHECK       make a check required: a law, laws for all of them, or
+                        registry under plain keys; may be repeated
+` + helpAudit + helpStatus + `
+EXAMPLES
+  Check a mirror on every processor:
+
+    verify log --policy log.policy --trust engines.trust /srv/mirror
+
+  Check the log of a logd, laws included, however large it is:
+
+    verify log --policy log.policy --trust engines.trust --require laws \
+      --work /var/tmp /srv/log/log/site
+`
+
+const helpLogChecks = `CHECKS (all required; registry not under plain keys)
   checkpoint  signed by a log of the policy; no known line is bad
   policy      the witnesses that the policy's quorum asks for cosigned
   entries     every entry hashes to its place in a level-0 tile
@@ -168,34 +191,56 @@ CHECKS (all required; registry not under plain keys)
   signatures  of every receipt
   keys        every signer was listed at its leaf, in the role that signs it
   once        no statement stands in two leaves
+`
 
+const helpLaws = `
+LAWS (spec/laws.md)
+  law-1-judged-first        every outcome answers what was judged before it
+  law-2-admitted-first      fired only after an admit, or an approval in time
+  law-3-judged-is-executed  what was fired is what was judged
+  law-4-settled-once        one outcome a call, one call an approval
+  law-5-nothing-missing     no hole, no fork, no cut tail in a run
+  law-6-nothing-hanging     no call without an outcome, no silence past its end
+  law-7-undone-soundly      an undo compared with what had been recorded
+  law-8-closed-vocabulary   every code is a word of the run's vocabulary
+  laws                      all eight, as --require takes them
+`
 
-LAWS (spec/laws.md; a violation always counts: status 4, with its leaves)
-  laws  stands for all of them, in --require:
-  law-1-judged-first         every outcome answers what was judged before it
-  law-2-admitted-first       fired only after an admit, or an approval in time
-  law-3-judged-is-executed   what was fired is what was judged
-  law-4-settled-once         one outcome a call, one call an approval
-  law-5-nothing-missing      no hole, no fork, no cut tail in a run
-  law-6-nothing-hanging      no call without an outcome, no silence past its end
-  law-7-undone-soundly       an undo compared with what had been recorded
-  law-8-closed-vocabulary    every code is a word of the run's vocabulary
-
-  A law that could not be checked is said in the first line, and counts with
-  --require: a log that is still written has open runs, which are never held.
-` + helpTrust + `
-OTHER FLAGS
-  --require CHECK       make a check required: a law, laws for all of them, or
-                        registry under plain keys; may be repeated
-  --now TIME            RFC 3339 or Unix seconds, for what has expired by then
-                        (default: the latest cosignature, or else not checked)
+const helpAudit = `  --now TIME            RFC 3339 or Unix seconds, for what has expired by then
+                        (default: when the policy's witnesses cosigned last, or
+                        else not checked)
+  --vocabulary FILE     a vocabulary besides the standard one; may be repeated
+  --work DIR            sort there what does not fit in memory
   --jobs N              work on N pieces at once (default: one a processor)
   --json                the report as JSON (spec/report.schema.json)
-` + helpStatus + `
-EXAMPLES
-  Check a mirror on every processor:
+`
 
-    verify log --policy log.policy --trust engines.trust /srv/mirror
+const helpRun = `NAME
+  verify run - hold one run of a log to the laws
+
+SYNOPSIS
+  verify run --principal NAME --run NAME [FLAGS] DIR
+
+  DIR is a C2SP tlog-tiles site, as for "verify log".
+
+DESCRIPTION
+  Checks the whole log as "verify log" does, since a law over a run rests on
+  everything that stands in the log, and holds one run to the eight laws. They
+  are required: 0 says that all eight held, which they never do of a run that
+  is open.
+
+  --principal NAME      under which the registry or trust file lists the key
+  --run NAME            of the run
+
+` + helpLogChecks + helpLaws + helpTrust + `
+OTHER FLAGS
+  --require CHECK       make a check required: registry, under plain keys
+` + helpAudit + helpStatus + `
+EXAMPLES
+  Ask whether a run is whole:
+
+    verify run --principal deploy-bot --run 2026-11-30-7 \
+      --policy log.policy --trust engines.trust /srv/mirror
 `
 
 const helpInspect = `NAME

@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"github.com/obstat/obstat/bundle"
+	"github.com/obstat/obstat/receipt/laws"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
+	"github.com/obstat/obstat/verdict"
 )
 
 // invocation is one call of a command: its flags, its one operand, its streams.
@@ -29,7 +31,10 @@ type invocation struct {
 	json              bool
 	jobs              int
 	now               moment
+	principal, run    string
+	work              string
 	expect, require   list
+	vocabulary        list
 }
 
 // list is a flag that may be repeated.
@@ -107,9 +112,16 @@ func (inv *invocation) flags() *flag.FlagSet {
 	if inv.command != "receipt" { // of which every check is required
 		fs.Var(&inv.require, "require", "")
 	}
-	if inv.command == "log" {
+	switch inv.command {
+	case "run":
+		fs.StringVar(&inv.principal, "principal", "", "")
+		fs.StringVar(&inv.run, "run", "", "")
+		fallthrough
+	case "log":
 		fs.IntVar(&inv.jobs, "jobs", 0, "")
 		fs.Var(&inv.now, "now", "")
+		fs.Var(&inv.vocabulary, "vocabulary", "")
+		fs.StringVar(&inv.work, "work", "", "")
 		return fs
 	}
 	fs.StringVar(&inv.registry, "registry", "", "")
@@ -120,7 +132,7 @@ func (inv *invocation) flags() *flag.FlagSet {
 // check holds what the flags say against each other.
 func (inv *invocation) check() error {
 	stdin := 0
-	for _, name := range []string{inv.operand, inv.policy, inv.trust, inv.registry} {
+	for _, name := range append([]string{inv.operand, inv.policy, inv.trust, inv.registry}, inv.vocabulary...) {
 		if name == "-" {
 			stdin++
 		}
@@ -134,6 +146,10 @@ func (inv *invocation) check() error {
 		return errors.New("--trust-sha256 without --trust")
 	case inv.jobs < 0:
 		return errors.New("--jobs is negative")
+	case len(inv.vocabulary) >= laws.MaxVocabularies:
+		return fmt.Errorf("--vocabulary is given %d times, and %d is the most", len(inv.vocabulary), laws.MaxVocabularies-1)
+	case inv.command == "run" && (!verdict.ValidName(inv.principal) || !verdict.ValidName(inv.run)):
+		return errors.New("--principal and --run are wanted, a name each")
 	}
 	for _, sum := range []string{inv.policySum, inv.trustSum} {
 		if b, err := hex.DecodeString(sum); err != nil || sum != "" && len(b) != sha256.Size {

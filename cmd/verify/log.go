@@ -16,6 +16,18 @@ import (
 	"time"
 
 	"github.com/obstat/obstat/audit"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/receipt/laws"
+)
+
+// Bounds of what is kept in memory for laws and repeated statements: without a
+// work directory, over which they are not checked, and with one, over which they
+// are sorted there.
+const (
+	stateInMemory    = 256 << 20
+	stateBesideWork  = 32 << 20
+	leavesBesideWork = 1 << 17
+	maxVocabulary    = 1 << 20 // bytes of a file
 )
 
 func requirableOfLog() []string {
@@ -23,24 +35,45 @@ func requirableOfLog() []string {
 }
 
 // runLog audits a directory. An interrupt ends it with what was not checked.
-func runLog(inv *invocation) (int, error) {
+func runLog(inv *invocation) (int, error) { return inv.audit(nil) }
+
+// runRun holds one run of a log to the laws.
+func runRun(inv *invocation) (int, error) {
+	return inv.audit(&laws.Run{Principal: inv.principal, Name: receipt.Name(inv.run)})
+}
+
+func (inv *invocation) audit(only *laws.Run) (int, error) {
 	p, e, err := inv.policyAndTrust()
 	if err != nil {
 		return 0, err
 	}
-	if inv.operand == "-" {
-		return 0, errors.New("a directory is wanted, not standard input")
-	}
-	st, err := os.Stat(inv.operand)
-	if err != nil {
+	if err := directory(inv.operand); err != nil {
 		return 0, err
-	}
-	if !st.IsDir() {
-		return 0, fmt.Errorf("%s is a file, and the directory of a log is wanted", inv.operand)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := audit.Options{Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Now: inv.now.unixMilli}
+	o := audit.Options{
+		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Only: only,
+		Now: inv.now.unixMilli, MaxState: stateInMemory,
+	}
+	for _, name := range inv.vocabulary {
+		b, err := inv.read(name, maxVocabulary)
+		if err != nil {
+			return 0, err
+		}
+		v, err := receipt.ParseVocabulary(b)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		o.Vocabularies = append(o.Vocabularies, v)
+	}
+	if inv.work != "" {
+		if err := directory(inv.work); err != nil {
+			return 0, err
+		}
+		o.MaxState, o.MaxStatements = stateBesideWork, leavesBesideWork
+		o.NewSorter = func() (laws.Sorter, error) { return newSorter(ctx, inv.work) }
+	}
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		o.Progress = progress(os.Stderr)
 	}
@@ -49,6 +82,17 @@ func runLog(inv *invocation) (int, error) {
 		return 0, err
 	}
 	return inv.print(r)
+}
+
+func directory(name string) error {
+	if name == "-" {
+		return errors.New("a directory is wanted, not standard input")
+	}
+	st, err := os.Stat(name)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is a file, and a directory is wanted", name)
+	}
+	return err
 }
 
 // progress overwrites one line of a terminal.

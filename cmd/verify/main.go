@@ -29,6 +29,7 @@ func commands() []command {
 		{"receipt", "check one signed envelope", helpReceipt, runReceipt},
 		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle},
 		{"log", "check a whole log from a directory of tiles", helpLog, runLog},
+		{"run", "hold one run of a log to the laws", helpRun, runRun},
 		{"inspect", "show any artifact, and check nothing", helpInspect, runInspect},
 	}
 }

@@ -36,7 +36,7 @@ func (s siteFS) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	// Not blocking, in case it is another thing by now.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, absent("open", name, err)
 	}

@@ -32,10 +32,10 @@ type Check struct {
 	cosig     []Cosigned // by time, descending; Size is the least of this and later times
 }
 
-// New returns a check. It refuses more than 64 vocabularies.
+// New returns a check. It refuses more vocabularies than MaxVocabularies.
 func New(o Options) (*Check, error) {
-	if len(o.Vocabularies) > 64 {
-		return nil, &report.Error{Code: report.CodeInternal, Where: "vocabularies", Expected: "at most 64", Actual: fmt.Sprint(len(o.Vocabularies))}
+	if len(o.Vocabularies) > MaxVocabularies {
+		return nil, &report.Error{Code: report.CodeInternal, Where: "vocabularies", Expected: fmt.Sprintf("at most %d", MaxVocabularies), Actual: fmt.Sprint(len(o.Vocabularies))}
 	}
 	if o.MaxState == 0 {
 		o.MaxState = DefaultMaxState

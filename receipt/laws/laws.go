@@ -109,7 +109,7 @@ type Options struct {
 	// Cosigned are verified cosignatures on checkpoints of this log, in any
 	// order.
 	Cosigned []Cosigned
-	// Vocabularies are those that are known, at most 64.
+	// Vocabularies are those that are known, at most MaxVocabularies.
 	Vocabularies []*receipt.Vocabulary
 	// Disowned reports whether the registry disowns the leaf that a key signed at
 	// index; nil: it disowns none. Only Finish asks, since a revocation disowns
@@ -126,6 +126,9 @@ type Options struct {
 	// DefaultMaxFindings. All are counted.
 	MaxFindings int
 }
+
+// MaxVocabularies is how many may be known at once.
+const MaxVocabularies = 64
 
 // Defaults of Options.
 const (
