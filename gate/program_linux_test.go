@@ -81,8 +81,9 @@ func digests(t *testing.T, path string, at int64) map[receipt.Digest]byte {
 }
 
 // rewrite turns the program at path into its other self and back, in place,
-// until the test ends. Each time it opens the file anew, unless keep.
-func rewrite(t *testing.T, path string, at int64, keep bool) (writes *atomic.Int64) {
+// until the test ends, with a pause between. Each time it opens the file anew,
+// unless keep.
+func rewrite(t *testing.T, path string, at int64, keep bool, pause time.Duration) (writes *atomic.Int64) {
 	t.Helper()
 	writes = new(atomic.Int64)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -125,7 +126,7 @@ func rewrite(t *testing.T, path string, at int64, keep bool) (writes *atomic.Int
 			if kept == nil {
 				f.Close()
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(pause)
 		}
 	}()
 	return writes
@@ -135,18 +136,19 @@ func rewrite(t *testing.T, path string, at int64, keep bool) (writes *atomic.Int
 // anything but what was judged.
 func TestProgramRewrittenInPlace(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		pin  Pin
-		keep bool
+		name  string
+		pin   Pin
+		keep  bool // the file is open for writing all the time
+		pause time.Duration
 	}{
-		{"auto", PinAuto, false}, {"in place", PinInPlace, false}, {"copy", PinCopy, false},
-		{"auto, written to already", PinAuto, true}, {"copy, written to already", PinCopy, true},
+		{"auto", PinAuto, false, 5 * time.Millisecond}, {"in place", PinInPlace, false, 25 * time.Millisecond},
+		{"copy", PinCopy, false, time.Millisecond}, {"auto, written to already", PinAuto, true, time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, at := marked(t)
 			g, _ := gated(t, says(admits, nil))
 			prints := digests(t, path, at)
-			writes := rewrite(t, path, at, c.keep)
+			writes := rewrite(t, path, at, c.keep, c.pause)
 			e := &Exec{
 				Root: filepath.Dir(path), Dir: filepath.Dir(path), Program: path, Argv: []string{"prog"}, Env: []string{markerEnv}, Pin: c.pin,
 			}
@@ -177,7 +179,7 @@ func TestProgramRewrittenInPlace(t *testing.T) {
 // What is written to all the time is not run in place.
 func TestInPlaceRefusesWhatIsWrittenTo(t *testing.T) {
 	path, at := marked(t)
-	rewrite(t, path, at, true)
+	rewrite(t, path, at, true, time.Millisecond)
 	if p, err := openProgram(path, PinInPlace); err == nil {
 		p.close()
 		t.Fatal("a program that is open for writing was held")
