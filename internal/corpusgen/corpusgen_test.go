@@ -3,6 +3,7 @@ package corpusgen
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,5 +109,45 @@ func write(t *testing.T, files map[string][]byte) {
 		if err := os.WriteFile(at, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+const countsBegin, countsEnd = "<!-- begin generated: counts -->\n", "<!-- end generated: counts -->"
+
+// TestCounts: the table of corpus/README.md counts what is there.
+func TestCounts(t *testing.T) {
+	m, _ := Build(t)
+	var b strings.Builder
+	row := func(name string, c corpus.Count) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, c.Total(), c.Verified, c.Refuted, c.NotChecked, c.Violated)
+	}
+	b.WriteString("\n| area | cases | verified | refuted | not checked | violated |\n|---|---|---|---|---|---|\n")
+	var all corpus.Count
+	for _, c := range m.Counts() {
+		row("`"+c.Area+"`", c)
+		all.Verified, all.Refuted = all.Verified+c.Verified, all.Refuted+c.Refuted
+		all.NotChecked, all.Violated = all.NotChecked+c.NotChecked, all.Violated+c.Violated
+	}
+	row("**all**", all)
+	b.WriteByte('\n')
+
+	path := filepath.Join(home, "..", "README.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), countsBegin)
+	have, after, ok2 := strings.Cut(rest, countsEnd)
+	if !ok || !ok2 {
+		t.Fatal("README.md has no place for the counts")
+	}
+	if have == b.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("corpus/README.md counts something else (-update writes it):\n%s", b.String())
+	}
+	if err := os.WriteFile(path, []byte(before+countsBegin+b.String()+countsEnd+after), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
