@@ -30,6 +30,7 @@ var kernel = []string{
 	"trust",
 	"bundle",
 	"audit",
+	"corpus",
 }
 
 // outside is network, disk and time. A package may import the kernel and those
@@ -53,6 +54,7 @@ var programs = []string{
 
 // testOnly serves tests; no other code imports these.
 var testOnly = []string{
+	"internal/corpusgen",
 	"internal/durable/faultfs",
 	"internal/importrules",
 	"internal/readme",
