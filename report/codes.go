@@ -309,6 +309,14 @@ const (
 	CodeLaw7Unobservable Code = "LAW7-UNOBSERVABLE"
 	CodeLaw8Word         Code = "LAW8-WORD"
 	CodeLaw8Vocabulary   Code = "LAW8-VOCABULARY"
+
+	// Frozen corpora (corpus).
+	CodeCorpusManifest Code = "CORPUS-MANIFEST"
+	CodeCorpusDigest   Code = "CORPUS-DIGEST"
+	CodeCorpusFile     Code = "CORPUS-FILE"
+	CodeCorpusMissing  Code = "CORPUS-MISSING"
+	CodeCorpusExtra    Code = "CORPUS-EXTRA"
+	CodeCorpusAnswer   Code = "CORPUS-ANSWER"
 )
 
 // Meaning is what a code says, in one sentence; a test holds that every code
@@ -604,4 +612,12 @@ var Meaning = map[Code]string{
 	CodeRootMismatch:     "the entries do not lead to the root of the checkpoint",
 	CodeStatementTwice:   "one statement stands in two leaves",
 	CodeLogEmpty:         "the log has no leaf, so not even its registry",
+
+	// Frozen corpora (corpus).
+	CodeCorpusManifest: "the manifest of a corpus, or a list of claims in it, is not of its form",
+	CodeCorpusDigest:   "a manifest does not have the digest that it states, or that the caller pinned",
+	CodeCorpusFile:     "a file of a corpus is not the one whose digest stands in the manifest",
+	CodeCorpusMissing:  "a file that a corpus needs is not there",
+	CodeCorpusExtra:    "a corpus holds something that its manifest does not list",
+	CodeCorpusAnswer:   "a case of a corpus did not get the answer and code that the manifest fixes",
 }

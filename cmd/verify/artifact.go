@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"strings"
 
 	"github.com/obstat/obstat/bundle"
@@ -41,7 +39,7 @@ func (inv *invocation) artifact(check func([]byte, bundle.Options) *report.Repor
 		if err != nil {
 			return 0, err
 		}
-		o.Registry, chainErr = chainOf(b)
+		o.Registry, chainErr = bundle.ParseRegistryFile(b)
 	}
 	data, err := inv.read(inv.operand, bundle.MaxBundle)
 	if err != nil {
@@ -49,40 +47,9 @@ func (inv *invocation) artifact(check func([]byte, bundle.Options) *report.Repor
 	}
 	r := check(data, o)
 	if chainErr != nil {
-		r.Add(ofChain(chainErr))
+		r.Add(bundle.RegistryFileCheck(chainErr))
 	}
 	return inv.print(r)
-}
-
-// chainOf takes the registry chain of a chain file or of a bundle.
-func chainOf(b []byte) (*bundle.Chain, error) {
-	c, err := bundle.ParseChain(b)
-	if err == nil || report.CodeOf(err) != report.CodeProofBundleMediaType {
-		return c, err
-	}
-	d, bundleErr := bundle.Parse(b)
-	if bundleErr != nil {
-		return nil, bundleErr
-	}
-	if d.Registry == nil {
-		return nil, &report.Error{Code: report.CodeRegistryNotGiven, Expected: "a registry chain, or a bundle that has one", Actual: "a bundle without"}
-	}
-	return &bundle.Chain{Leaves: d.Registry, Checkpoint: bytes.Clone(d.Proof.Checkpoint)}, nil
-}
-
-// ofChain is the check of a registry file that could not be read. Its content
-// is an artifact's and so never a matter of usage.
-func ofChain(err error) report.Check {
-	c := report.Check{Name: "registry file", Answer: report.Refuted, Code: report.CodeOf(err), Actual: err.Error(), Required: true}
-	var e *report.Error
-	if errors.As(err, &e) {
-		c.Expected, c.Actual = e.Expected, e.Actual
-	}
-	switch c.Code {
-	case report.CodeInputEmpty, report.CodeVersionUnknown, report.CodeRegistryNotGiven:
-		c.Answer = report.NotChecked
-	}
-	return c
 }
 
 func runInspect(inv *invocation) (int, error) {

@@ -277,10 +277,10 @@ SYNOPSIS
 COMMANDS
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 	}
-	b.WriteString(`  help      say more about a command
-  version   say which build this is
+	b.WriteString(`  help       say more about a command
+  version    say which build this is
 
   There is no networking code in this program: it reads the files that it is
   given and standard input, and asks nobody.

@@ -34,6 +34,9 @@ type invocation struct {
 	principal, run    string
 	work              string
 	expect, require   list
+	digest, only      string // of a corpus
+	name              string // of a new one
+	release           bool
 	vocabulary        list
 }
 
@@ -101,8 +104,20 @@ func usage(c command, err error, stderr io.Writer) int {
 func (inv *invocation) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet(inv.command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
+	if inv.command == "corpus new" {
+		fs.StringVar(&inv.name, "name", "", "")
+		fs.StringVar(&inv.policy, "policy", "", "")
+		fs.StringVar(&inv.trust, "trust", "", "")
+		fs.BoolVar(&inv.release, "release", false, "")
+		return fs
+	}
 	fs.BoolVar(&inv.json, "json", false, "")
-	if inv.command == "inspect" {
+	switch inv.command {
+	case "inspect":
+		return fs
+	case "corpus":
+		fs.StringVar(&inv.digest, "digest", "", "")
+		fs.StringVar(&inv.only, "case", "", "")
 		return fs
 	}
 	fs.StringVar(&inv.policy, "policy", "", "")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -30,6 +31,8 @@ func commands() []command {
 		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle},
 		{"log", "check a whole log from a directory of tiles", helpLog, runLog},
 		{"run", "hold one run of a log to the laws", helpRun, runRun},
+		{"corpus", "check a frozen corpus of cases", helpCorpus, runCorpus},
+		{"corpus new", "begin a corpus, or go on with a draft", helpCorpusNew, runCorpusNew},
 		{"inspect", "show any artifact, and check nothing", helpInspect, runInspect},
 	}
 }
@@ -57,23 +60,31 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 		}
 		return write(version()+"\n", stdout, stderr)
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return c.invoke(args[1:], stdin, stdout, stderr)
-		}
+	if c, rest, ok := commandOf(args); ok {
+		return c.invoke(rest, stdin, stdout, stderr)
 	}
 	fmt.Fprintf(stderr, "verify: no command %q\n\n%s", args[0], helpMain())
 	return statusUsage
+}
+
+// commandOf finds the command of one word or two, and returns what is behind it.
+func commandOf(args []string) (command, []string, bool) {
+	for n := min(2, len(args)); n > 0; n-- {
+		for _, c := range commands() {
+			if c.name == strings.Join(args[:n], " ") {
+				return c, args[n:], true
+			}
+		}
+	}
+	return command{}, nil, false
 }
 
 func help(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		return write(helpMain(), stdout, stderr)
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return write(c.help, stdout, stderr)
-		}
+	if c, _, ok := commandOf(args); ok {
+		return write(c.help, stdout, stderr)
 	}
 	fmt.Fprintf(stderr, "verify: no command %q\n\n%s", args[0], helpMain())
 	return statusUsage

@@ -30,6 +30,7 @@ var kernel = []string{
 	"trust",
 	"bundle",
 	"audit",
+	"corpus",
 }
 
 // outside is network, disk and time. A package may import the kernel and those
@@ -41,6 +42,7 @@ var outside = []string{
 	"internal/server",
 	"client",
 	"gate",
+	"gate/policy",
 }
 
 // programs stand above both.
@@ -53,6 +55,7 @@ var programs = []string{
 
 // testOnly serves tests; no other code imports these.
 var testOnly = []string{
+	"internal/corpusgen",
 	"internal/durable/faultfs",
 	"internal/importrules",
 	"internal/readme",
