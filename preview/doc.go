@@ -62,8 +62,7 @@
 //
 // # Members of ρ
 //
-//	verb     name of the verb: "exec", "files"; reserved for later: "http",
-//	         "render", "tool", "undo"
+//	verb     name of the verb: "exec", "files", "http", "tool", "render", "undo"
 //	task_id  name, or null where the request has no task
 //	attempt  integer from 1 to 2^53-1, or null
 //	inputs   object: name → byte string
@@ -122,11 +121,7 @@
 //
 // # Adding a verb
 //
-// One file with one type that implements [Intent], and one line in readIntent.
-// Planned: http (method, URL, headers and a body digest; wire bytes by digest),
-// tool (server, tool, arguments as JCS bytes by digest), render (template,
-// slots; what is produced by digest), undo (the statement of the outcome to be
-// undone and the changes that do it).
+// One file with one type that implements [Intent], and two lines in readIntent.
 //
 // Specification: spec/preview.md.
 package preview

@@ -11,6 +11,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/gowebpki/jcs"
+	"github.com/ipfs/go-cid"
+	mh "github.com/multiformats/go-multihash"
 	"github.com/obstat/obstat/internal/vectors"
 	"github.com/obstat/obstat/verdict"
 	"lukechampine.com/blake3"
@@ -48,11 +50,16 @@ func theirKeyed(message []byte) []byte {
 	return h.Sum(nil)
 }
 
+func theirCID(block []byte) string {
+	hash := must(mh.Encode(func() []byte { s := blake3.Sum256(block); return s[:] }(), mh.BLAKE3))
+	return cid.NewCidV1(cid.DagCBOR, hash).String()
+}
+
 func theirCBOR(v any) []byte {
 	return must(must(cbor.EncOptions{Sort: cbor.SortLengthFirst}.EncMode()).Marshal(v))
 }
 
-// theirRho is anExec and someFiles, written down by hand.
+// theirRho is examples(), written down by hand.
 func theirRho() map[string]obj {
 	return map[string]obj{
 		"exec": {
@@ -87,11 +94,44 @@ func theirRho() map[string]obj {
 				},
 			},
 		},
+		"http": {
+			"verb": "http", "task_id": nil, "attempt": nil, "inputs": obj{}, "ctx": obj{},
+			"intent": obj{
+				"method": "POST", "url": "https://api.example:8443/v1/items%20?q=%C3%A4", "address": "[2001:db8::1]:8443",
+				"body": theirContent("body"),
+				"headers": []any{
+					obj{"name": "Content-Type", "value": "text/plain"}, obj{"name": "X-Raw", "value": theirBytes("\xff")},
+					obj{"name": "Content-Length", "value": "4"},
+				},
+			},
+		},
+		"tool": {
+			"verb": "tool", "task_id": nil, "attempt": nil, "inputs": obj{}, "ctx": obj{},
+			"intent": obj{"server": "notes", "tool": "add note", "arguments": obj{"a": "ä", "b": []any{1, nil}}},
+		},
+		"render": {
+			"verb": "render", "task_id": nil, "attempt": nil, "inputs": obj{}, "ctx": obj{},
+			"intent": obj{
+				"template": "github/issue@1", "scaffolding": theirContent("scaffolding"), "payload": theirContent("{}"),
+				"reads": []any{obj{"key": "report", "seen": theirContent("report")}},
+				"slots": obj{"title": obj{"source": "report", "value": "It broke"}},
+			},
+		},
+		"undo": {
+			"verb": "undo", "task_id": nil, "attempt": nil, "inputs": obj{}, "ctx": obj{},
+			"intent": obj{
+				"outcome": theirCID([]byte{0xa0}), "root": "/srv/work",
+				"changes": []any{
+					obj{"path": "back", "before": nil, "after": theirContent("old"), "mode": nil},
+					obj{"path": "made", "before": theirContent("made"), "after": nil, "mode": nil},
+				},
+			},
+		},
 	}
 }
 
 func TestOracleDigest(t *testing.T) {
-	mine := map[string]Preview{"exec": anExec(), "files": someFiles()}
+	mine := examples()
 	for name, rho := range theirRho() {
 		blind := theirKeyed(append([]byte("obstat blind v1"), theirJCS(rho)...))
 		rho["ctx"].(obj)["blind"] = hex.EncodeToString(blind)
@@ -112,7 +152,7 @@ func TestOracleDigest(t *testing.T) {
 }
 
 func TestOracleCommitments(t *testing.T) {
-	for _, p := range []Preview{anExec(), someFiles()} {
+	for _, p := range examples() {
 		rho := must(p.Seal(testSecret))
 		digest := rho.Digest()
 		for _, item := range rho.Items() {

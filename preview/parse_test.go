@@ -18,6 +18,9 @@ func TestParseRefuses(t *testing.T) {
 	plain.Effects, plain.Reads, plain.Slots = nil, nil, nil
 	bare := string(must(plain.Seal(testSecret)).JSON())
 	hexOf := strings.Repeat("0", 64)
+	sealed := func(p Preview) string { return string(must(p.Seal(testSecret)).JSON()) }
+	http, tool, render, undo := sealed(anHTTP()), sealed(aTool()), sealed(aRender()), sealed(anUndo())
+	change := `"intent":{"changes":[{"after":{"b3":"` + hexOf + `"},"before":null,"mode":null,"path":"a"}],`
 	tests := []struct {
 		name, doc, old, new string
 		code                report.Code
@@ -119,6 +122,38 @@ func TestParseRefuses(t *testing.T) {
 		{"b3 short", files, `{"b3":"a`, `{"b3":"`, report.CodePreviewValue},
 		{"b3 and more", files, `"before":null`, `"before":{"b3":"` + hexOf + `","size":0}`, report.CodePreviewValue},
 		{"before false", files, `"before":null`, `"before":false`, report.CodePreviewValue},
+
+		{"method case", http, `"POST"`, `"post"`, report.CodePreviewIntent},
+		{"method empty", http, `"POST"`, `""`, report.CodePreviewIntent},
+		{"address empty", http, `"[2001:db8::1]:8443"`, `""`, report.CodePreviewIntent},
+		{"address spelling", http, `"[2001:db8::1]:8443"`, `"[2001:db8:0::1]:8443"`, report.CodePreviewIntent},
+		{"address name", http, `"[2001:db8::1]:8443"`, `"api.example:8443"`, report.CodePreviewIntent},
+		{"address number", http, `"[2001:db8::1]:8443"`, `1`, report.CodePreviewSchema},
+		{"header no token", http, `"X-Raw"`, `"X Raw"`, report.CodePreviewIntent},
+		{"header host", http, `"X-Raw"`, `"hOST"`, report.CodePreviewIntent},
+		{"header chunked", http, `"X-Raw"`, `"Transfer-Encoding"`, report.CodePreviewIntent},
+		{"header break", http, `"text/plain"`, `"text/plain\r\nX: y"`, report.CodePreviewIntent},
+		{"header blank", http, `"text/plain"`, `"text/plain "`, report.CodePreviewIntent},
+		{"header more", http, `"name":"X-Raw"`, `"at":1,"name":"X-Raw"`, report.CodePreviewSchema},
+		{"length spelling", http, `"4"`, `"04"`, report.CodePreviewIntent},
+		{"length twice", http, `"X-Raw","value":{"b64":"/w=="}`, `"content-length","value":"4"`, report.CodePreviewIntent},
+		{"length without body", http, `"body":{"b3":"` + strings.TrimPrefix(ContentOf([]byte("body")).Value().String(), "b3:") + `"}`, `"body":null`, report.CodePreviewIntent},
+		{"body without length", http, `"Content-Length"`, `"X-Length"`, report.CodePreviewIntent},
+		{"changes under http", http, `"intent":{`, change, report.CodePreviewIntent},
+
+		{"server no name", tool, `"notes"`, `"no tes"`, report.CodePreviewIntent},
+		{"tool empty", tool, `"add note"`, `""`, report.CodePreviewIntent},
+		{"arguments list", tool, `{"a":"ä","b":[1,null]}`, `[]`, report.CodePreviewSchema},
+		{"arguments number", tool, `[1,null]`, `[1.0,null]`, report.CodeJSONNumber},
+		{"changes under tool", tool, `"intent":{`, change, report.CodePreviewIntent},
+
+		{"template no name", render, `"github/issue@1"`, `"github issue"`, report.CodePreviewIntent},
+		{"no scaffolding", render, `"scaffolding":{"b3":"` + strings.TrimPrefix(ContentOf([]byte("scaffolding")).Value().String(), "b3:") + `"}`, `"scaffolding":null`, report.CodePreviewIntent},
+		{"changes under render", render, `"intent":{`, change, report.CodePreviewIntent},
+
+		{"outcome no CID", undo, `"outcome":"bafy`, `"outcome":"bafk`, report.CodePreviewIntent},
+		{"undo of nothing", undo, `"changes":[`, `"chances":[`, report.CodePreviewSchema},
+		{"undo root relative", undo, `"root":"/srv/work"`, `"root":"srv/work"`, report.CodePreviewPath},
 	}
 	for _, tt := range tests {
 		doc := strings.Replace(tt.doc, tt.old, tt.new, 1)
@@ -134,6 +169,32 @@ func TestParseRefuses(t *testing.T) {
 	}
 	if _, err := ParseRho(append([]byte(exec), bytes.Repeat([]byte(" "), MaxRho)...)); report.CodeOf(err) != report.CodePreviewSize {
 		t.Errorf("a document too large: %v", err)
+	}
+}
+
+// TestURLs: each URL has one spelling, and no two readers take two hosts or
+// paths from it.
+func TestURLs(t *testing.T) {
+	for _, url := range []string{"http://h/", "https://h.example:8443/a%2Fb?c=d&e", "http://127.0.0.1:8080/", "http://[::1]/", "http://[2001:db8::1]:1/"} {
+		if _, err := (Preview{Intent: HTTP{Method: "GET", URL: url}}).Seal(testSecret); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for _, url := range []string{
+		"", "h/", "ftp://h/", "HTTP://h/", "http://", "http:///", "http://h", "http://h?q", "http://H/", "http://h:80/", "https://h:443/",
+		"http://h:/", "http://h:0/", "http://h:08/", "http://h:65536/", "http://u@h/", "http://u:p@h/", "http://h/#f", "http://h/ ",
+		"http://h/\n", "http://h/ä", "http://h/a\\b", "http://h/%", "http://h/%4", "http://h/%2f", "http://h/%41", "http://h/%2E%2E/a",
+		"http://h/./a", "http://h/a/..", "http://[::1", "http://[0:0::1]/", "http://[127.0.0.1]/", "http://[fe80::1%25eth0]/", "http://::1/",
+		"http://h/" + strings.Repeat("a", MaxURL),
+	} {
+		if _, err := (Preview{Intent: HTTP{Method: "GET", URL: url}}).Seal(testSecret); report.CodeOf(err) != report.CodePreviewIntent {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	head := string(anHTTP().Intent.(HTTP).Head())
+	want := "POST /v1/items%20?q=%C3%A4 HTTP/1.1\r\nHost: api.example:8443\r\nContent-Type: text/plain\r\nX-Raw: \xff\r\nContent-Length: 4\r\n\r\n"
+	if head != want {
+		t.Errorf("the head is %q, want %q", head, want)
 	}
 }
 
@@ -156,7 +217,7 @@ func TestSpacingDoesNotShow(t *testing.T) {
 // commitments, and is said to be unknown.
 func TestForeignVerb(t *testing.T) {
 	known := must(someFiles().Seal(testSecret))
-	doc := strings.Replace(string(known.JSON()), `"verb":"files"`, `"verb":"undo"`, 1)
+	doc := strings.Replace(string(known.JSON()), `"verb":"files"`, `"verb":"launch"`, 1)
 	doc = strings.Replace(doc, `"root":"/srv/work"`, `"root":{"anything":[1,null]}`, 1)
 	rho, err := ParseRho([]byte(doc))
 	if err != nil {
@@ -165,7 +226,7 @@ func TestForeignVerb(t *testing.T) {
 	if !known.Known() || rho.Known() || (Rho{}).Known() {
 		t.Error("Known does not tell the verbs apart")
 	}
-	if rho.Verb() != "undo" || string(rho.JSON()) != doc || rho.Digest() == known.Digest() {
+	if rho.Verb() != "launch" || string(rho.JSON()) != doc || rho.Digest() == known.Digest() {
 		t.Errorf("got %s %s", rho.Verb(), rho.JSON())
 	}
 	if a, b := known.Items(), rho.Items(); len(a) != 15 || len(b) != len(a) {
@@ -300,12 +361,12 @@ func TestSealThenParse(t *testing.T) {
 }
 
 func FuzzParseRho(f *testing.F) {
-	for _, p := range []Preview{anExec(), someFiles()} {
+	for _, p := range examples() {
 		f.Add(must(p.Seal(testSecret)).JSON())
 	}
 	small := must(Preview{Intent: Files{"/", []Change{{Path: "a", After: ContentOf(nil)}}}}.Seal(testSecret))
 	f.Add(small.JSON())
-	f.Add(bytes.Replace(small.JSON(), []byte(`"files"`), []byte(`"http"`), 1))
+	f.Add(bytes.Replace(small.JSON(), []byte(`"files"`), []byte(`"launch"`), 1))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		rho, err := ParseRho(doc)
 		if err != nil {

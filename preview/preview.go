@@ -18,7 +18,7 @@ const MaxAttempt = 1<<53 - 1
 type Preview struct {
 	Task    string // name; empty: no task
 	Attempt uint64 // from 1 to MaxAttempt; 0: no attempt
-	Intent  Intent // Exec, Files
+	Intent  Intent
 	Inputs  []Input
 	Slots   []Slot
 	Effects []Effect

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/verdict"
 )
@@ -82,10 +83,45 @@ func someFiles() Preview {
 	}}
 }
 
+// anHTTP has every member.
+func anHTTP() Preview {
+	return Preview{Intent: HTTP{
+		Method: "POST", URL: "https://api.example:8443/v1/items%20?q=%C3%A4",
+		Headers: []Header{{"Content-Type", "text/plain"}, {"X-Raw", "\xff"}, {"Content-Length", "4"}},
+		Body:    ContentOf([]byte("body")), Address: "[2001:db8::1]:8443",
+	}}
+}
+
+func aTool() Preview {
+	return Preview{Intent: Tool{Server: "notes", Tool: "add note", Arguments: []byte(`{ "b": [1, null], "a": "\u00e4" }`)}}
+}
+
+func aRender() Preview {
+	return Preview{
+		Intent: Render{Template: "github/issue@1", Scaffolding: ContentOf([]byte("scaffolding")), Payload: ContentOf([]byte("{}"))},
+		Slots:  []Slot{{Name: "title", Value: "It broke", Source: "report"}},
+		Reads:  []Read{{"report", ContentOf([]byte("report"))}},
+	}
+}
+
+func anUndo() Preview {
+	return Preview{Intent: Undo{
+		Outcome: dagcbor.Sum([]byte{0xa0}), Root: "/srv/work",
+		Changes: []Change{{Path: "made", Before: ContentOf([]byte("made"))}, {Path: "back", After: ContentOf([]byte("old"))}},
+	}}
+}
+
+// examples is one preview of every verb.
+func examples() map[string]Preview {
+	return map[string]Preview{
+		"exec": anExec(), "files": someFiles(), "http": anHTTP(), "tool": aTool(), "render": aRender(), "undo": anUndo(),
+	}
+}
+
 // TestWorkedExamples prints every byte string on the way from a preview to its
 // commitments; spec/preview.md shows them.
 func TestWorkedExamples(t *testing.T) {
-	for name, p := range map[string]Preview{"exec": anExec(), "files": someFiles()} {
+	for name, p := range examples() {
 		t.Run(name, func(t *testing.T) {
 			rho := must(p.Seal(testSecret))
 			var b strings.Builder

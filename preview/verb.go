@@ -2,8 +2,8 @@ package preview
 
 import "github.com/obstat/obstat/internal/jcs"
 
-// Intent is what one verb wants done, in Go values: [Exec] or [Files]. Each is
-// filled from the plan when a request is judged and from the very bytes that
+// Intent is what one verb wants done, in Go values: [Exec], [Files], [HTTP],
+// [Tool], [Render] or [Undo]. Each is filled from the plan when a request is judged and from the very bytes that
 // are about to be fired when it is committed; equal bytes give equal digests.
 type Intent interface {
 	// Verb returns the name of the verb.
@@ -27,6 +27,14 @@ func readIntent(verb string, m *members, changes []Change) (Intent, error) {
 		return readExec(m, changes)
 	case VerbFiles:
 		return readFiles(m, changes)
+	case VerbHTTP:
+		return readHTTP(m, changes)
+	case VerbTool:
+		return readTool(m, changes)
+	case VerbRender:
+		return readRender(m, changes)
+	case VerbUndo:
+		return readUndo(m, changes)
 	}
 	f := foreign{verb: verb, own: m.left, set: changes}
 	m.left = nil

@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/obstat/obstat/bundle"
+	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/server/servertest"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
@@ -78,14 +79,15 @@ func jsonObjects(t testing.TB) []jsonHeld {
 			},
 		},
 		{
-			file: "preview.schema.json", docs: [][]byte{w.files.rho.JSON(), w.exec.rho.JSON(), []byte(foreign), seal(slots).rho.JSON()},
+			file: "preview.schema.json", docs: append(otherVerbs(), w.files.rho.JSON(), w.exec.rho.JSON(), []byte(foreign), seal(slots).rho.JSON()),
 			decode: func(b []byte) error { _, err := preview.ParseRho(b); return err },
 			blind: func(e *report.Error) bool {
 				switch e.Code {
 				case report.CodePreviewSpelling, report.CodePreviewTwice, report.CodePreviewPath:
 					return true
 				case report.CodePreviewIntent: // a change that changes nothing, a mode where there is none, NUL
-					return strings.HasPrefix(e.Where, "intent.changes[") || strings.HasPrefix(e.Expected, "no NUL") || strings.HasPrefix(e.Expected, "a file with")
+					return strings.HasPrefix(e.Where, "intent.changes[") || strings.HasPrefix(e.Expected, "no NUL") || strings.HasPrefix(e.Expected, "a file with") ||
+						slices.Contains([]string{"intent.url", "intent.address", "intent.headers", "intent.outcome"}, e.Where) || strings.HasPrefix(e.Where, "intent.headers[")
 				case report.CodePreviewValue:
 					return strings.Contains(e.Expected, "valid UTF-8") || e.Expected == "standard base64 with padding"
 				}
@@ -103,6 +105,22 @@ func jsonObjects(t testing.TB) []jsonHeld {
 			blind:  blindBundle,
 		},
 	}
+}
+
+// otherVerbs is one ρ of every verb that the examples of the pages do not show.
+func otherVerbs() (all [][]byte) {
+	for _, in := range []preview.Intent{
+		preview.HTTP{
+			Method: "PUT", URL: "https://h/a", Headers: []preview.Header{{Name: "Content-Length", Value: "1"}},
+			Body: preview.ContentOf([]byte("x")), Address: "127.0.0.1:8443",
+		},
+		preview.Tool{Server: "s", Tool: "t", Arguments: []byte(`{"a":[1]}`)},
+		preview.Render{Template: "t", Scaffolding: preview.ContentOf(nil), Payload: preview.ContentOf(nil)},
+		preview.Undo{Outcome: dagcbor.Sum(nil), Root: "/r", Changes: []preview.Change{{Path: "a", After: preview.ContentOf(nil)}}},
+	} {
+		all = append(all, seal(preview.Preview{Intent: in}).rho.JSON())
+	}
+	return all
 }
 
 // blindBundle: texts with a syntax of their own.
