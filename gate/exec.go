@@ -14,8 +14,8 @@ import (
 
 // Exec runs one program, without a shell (spec/preview.md#exec).
 //
-// The program is the file that is named, pinned by its bytes, and executed by
-// its open descriptor where the system can; scripts are refused, since their
+// The program is the file that is named, pinned by its bytes from the moment
+// they are hashed until it runs (see [Pin]); scripts are refused, since their
 // first line would name a program that nobody pinned. The child gets Env and
 // nothing else. What the program goes on to read, load or start is its own.
 type Exec struct {
@@ -25,11 +25,12 @@ type Exec struct {
 	Argv    []string // [0] is the name that the program sees
 	Env     []string // NAME=value: the whole environment of the child
 	Stdin   []byte   // nil or empty: nothing to read
+	Pin     Pin
 }
 
 // Freeze opens and hashes the program and copies the rest.
 func (e *Exec) Freeze() (Frozen, error) {
-	p, err := openProgram(e.Program)
+	p, err := openProgram(e.Program, e.Pin)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ type frozenExec struct {
 func (f *frozenExec) Intent() preview.Intent {
 	p := &f.process
 	return preview.Exec{
-		Root: f.root, Dir: p.dir, Program: p.program.file.Name(), File: p.program.sum,
+		Root: f.root, Dir: p.dir, Program: p.program.path, File: p.program.sum,
 		Argv: p.argv, Env: p.env, Stdin: preview.ContentOf(p.stdin),
 	}
 }

@@ -124,7 +124,7 @@ func (g *Gate) Judge(ctx context.Context, req Request) (*Judged, error) {
 		return nil, g.fault(ctx, receipt.StagePreview, codePreview, nil, err)
 	}
 	request := s.request()
-	v, err := judge(ctx, g.cfg.Rules, Proposal{Preview: p, Class: req.Class, Origin: req.Origin})
+	v, err := judge(ctx, g.cfg.Rules, Proposal{Preview: s.rho.Preview(), Class: req.Class, Origin: req.Origin})
 	if err != nil {
 		return nil, g.fault(ctx, receipt.StageEvaluate, g.codeOfFault(err), &request, err)
 	}

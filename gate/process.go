@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os/exec"
 	"time"
 )
@@ -31,19 +32,22 @@ type ended struct {
 	stdout, stderr output
 }
 
+// errUnsure says that it took so long to start a program that somebody may have
+// written to its file meanwhile. It was killed.
+var errUnsure = errors.New("starting the program took longer than its file could be held; it was killed")
+
 // run starts p and waits for it. started says whether anything ran at all:
 // where it is false, nothing happened. Cancelling ctx kills the process.
 func (p *process) run(ctx context.Context) (e ended, started bool, err error) {
-	cmd := exec.CommandContext(ctx, p.program.file.Name())
+	cmd := exec.CommandContext(ctx, p.program.path)
 	cmd.Args = p.argv
 	cmd.Env = append([]string{}, p.env...) // never nil, which would inherit ours
 	cmd.Dir = p.dir
 	cmd.Stdin = bytes.NewReader(p.stdin)
 	cmd.Stdout, cmd.Stderr = &e.stdout, &e.stderr
 	cmd.WaitDelay = killDelay
-	start(cmd, p.program)
-	if err := cmd.Start(); err != nil {
-		return e, false, err
+	if err := p.program.start(cmd); err != nil {
+		return e, errors.Is(err, errUnsure), err
 	}
 	err = cmd.Wait()
 	e.exit = cmd.ProcessState.ExitCode() // of a nil state: -1

@@ -17,6 +17,9 @@ type Proposal struct {
 	Origin verdict.Origin
 }
 
+// ReservedName begins the names of rules that are the gate's own.
+const ReservedName = "obstat/"
+
 // Rule judges proposals. Several rules meet by package verdict: a denial stands
 // whatever the others say, an escalation stands over an admit, and an admit
 // needs at least one rule that admits.

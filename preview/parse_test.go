@@ -249,6 +249,10 @@ func TestAccessors(t *testing.T) {
 		if r.Verb() != VerbExec || r.Task() != p.Task || r.Attempt() != p.Attempt || r.Context() != p.Context {
 			t.Errorf("got %s %s %d %v", r.Verb(), r.Task(), r.Attempt(), r.Context())
 		}
+		again := must(r.Preview().Seal(testSecret))
+		if again.Digest() != rho.Digest() || r.Preview().Intent.(Exec).Env[0] != "EMPTY=" {
+			t.Errorf("it was sealed from %v", r.Preview())
+		}
 	}
 	none := Rho{}
 	if none.Verb() != "" || none.JSON() != nil || none.Digest() != (Digest{}) || none.Items() != nil {

@@ -332,6 +332,10 @@ func (r Rho) Attempt() uint64 { return r.p.Attempt }
 // Context returns what the request is judged under.
 func (r Rho) Context() Context { return r.p.Context }
 
+// Preview returns what was sealed, as ρ has it: checked, and every list in its
+// order. The caller does not change the lists.
+func (r Rho) Preview() Preview { return r.p }
+
 // Known reports whether this version knows the verb. If it does not, digest and
 // commitments are as good as ever, and whether the intent is one of that verb
 // is not checked.

@@ -42,6 +42,7 @@ var outside = []string{
 	"internal/server",
 	"client",
 	"gate",
+	"gate/policy",
 }
 
 // programs stand above both.

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package gate
+
+// superuserPath is not known here.
+func superuserPath(string) bool { return false }
