@@ -217,9 +217,10 @@ const helpLog = `NAME
   verify log - check a whole log from a directory of tiles
 
 SYNOPSIS
-  verify log [FLAGS] DIR
+  verify log [FLAGS] SITE
 
-  DIR is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/...
+  SITE is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/..., as
+  a directory or an uncompressed tar archive; - is an archive on standard input.
   That of a logd lies in its directory, in log/site; logd export makes a copy.
 
 DESCRIPTION
@@ -231,7 +232,14 @@ DESCRIPTION
 
   Only regular files are read, and only those that the checkpoint calls for:
   partial tiles of smaller trees are not. A file that is not there ends
-  "not checked" (TILE-MISSING).
+  "not checked" (TILE-MISSING). Of an archive links, devices, sparse files,
+  names that stand twice and paths out of it are refused (ARCHIVE-ENTRY). One on
+  standard input is kept in --work while it is read.
+
+  With --state an audit goes on where an earlier one ended, under the same trust
+  files: the signatures of the leaves before are not checked again; everything
+  else is, and that those leaves are the same ones. Keep the state as you keep
+  the trust files: who can write it can have signatures skipped.
 
   Memory does not grow with the log, except for the laws, and to find a
   statement that stands in two leaves. Where that takes more than 256 MiB, or
@@ -253,6 +261,16 @@ EXAMPLES
 
     verify log --policy log.policy --trust engines.trust /srv/mirror
 
+  Check every night what is new, and that nothing before changed:
+
+    verify log --policy log.policy --trust engines.trust \
+      --state audit.state --since last.checkpoint /srv/mirror
+
+  Check a copy that comes over a pipe:
+
+    ssh mirror tar -C /srv/mirror -cf - . | verify log --policy log.policy \
+      --trust engines.trust --work /var/tmp -
+
   Check the log of a logd, laws included, however large it is:
 
     verify log --policy log.policy --trust engines.trust --require laws \
@@ -271,6 +289,8 @@ const helpLogChecks = `CHECKS (all required; registry not under plain keys)
   signatures  of every receipt
   keys        every signer was listed at its leaf, in the role that signs it
   once        no statement stands in two leaves
+  growth      with --since: the log grew from that checkpoint
+  resume      with --state: the leaves before are those that were audited
 `
 
 const helpLaws = `
@@ -291,6 +311,10 @@ const helpAudit = `  --now TIME            RFC 3339 or Unix seconds, for what ha
                         else not checked)
   --vocabulary FILE     a vocabulary besides the standard one; may be repeated
   --work DIR            sort there what does not fit in memory
+  --since FILE          an older checkpoint, or an artifact with one: require
+                        that the log grew from it
+  --state FILE          read how far the last audit came, if the file is there,
+                        and write how far this one does
   --jobs N              work on N pieces at once (default: one a processor)
   --json                the report as JSON (spec/report.schema.json)
 `
@@ -299,9 +323,9 @@ const helpRun = `NAME
   verify run - hold one run of a log to the laws
 
 SYNOPSIS
-  verify run --principal NAME --run NAME [FLAGS] DIR
+  verify run --principal NAME --run NAME [FLAGS] SITE
 
-  DIR is a C2SP tlog-tiles site, as for "verify log".
+  SITE is a C2SP tlog-tiles site, as for "verify log".
 
 DESCRIPTION
   Checks the whole log as "verify log" does, since a law over a run rests on

@@ -34,6 +34,7 @@ type invocation struct {
 	now               moment
 	principal, run    string
 	work              string
+	since, state      string
 	expect, require   list
 	digest, only      string // of a corpus
 	name              string // of a new one
@@ -148,6 +149,8 @@ func (inv *invocation) flags() *flag.FlagSet {
 		fs.Var(&inv.now, "now", "")
 		fs.Var(&inv.vocabulary, "vocabulary", "")
 		fs.StringVar(&inv.work, "work", "", "")
+		fs.StringVar(&inv.since, "since", "", "")
+		fs.StringVar(&inv.state, "state", "", "")
 		return fs
 	}
 	fs.StringVar(&inv.registry, "registry", "", "")
@@ -158,7 +161,7 @@ func (inv *invocation) flags() *flag.FlagSet {
 // check holds what the flags say against each other.
 func (inv *invocation) check() error {
 	stdin := 0
-	for _, name := range slices.Concat(inv.operands, []string{inv.policy, inv.trust, inv.registry}, inv.vocabulary) {
+	for _, name := range slices.Concat(inv.operands, []string{inv.policy, inv.trust, inv.registry, inv.since}, inv.vocabulary) {
 		if name == "-" {
 			stdin++
 		}

@@ -32,7 +32,7 @@ func commands() []command {
 		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle, 1},
 		{"consistency", "check that one checkpoint extends another", helpConsistency, runConsistency, 2},
 		{"fork", "judge evidence that a log signed two histories", helpFork, runFork, 2},
-		{"log", "check a whole log from a directory of tiles", helpLog, runLog, 1},
+		{"log", "check a whole log from its tiles", helpLog, runLog, 1},
 		{"run", "hold one run of a log to the laws", helpRun, runRun, 1},
 		{"corpus", "check a frozen corpus of cases", helpCorpus, runCorpus, 1},
 		{"corpus new", "begin a corpus, or go on with a draft", helpCorpusNew, runCorpusNew, 1},

@@ -136,6 +136,15 @@ func fixtures(t testing.TB) map[string][]byte {
 	good.Examples()
 	site("good", good, good.Size(), files)
 	heads(good, files)
+	long := testlog.New(t)
+	grown := receipttest.NewRun(receipt.KeyID(testlog.ID("engine")), "long")
+	long.Append(long.Sign(grown.Add(receipttest.Open(testlog.Origin)), "engine"))
+	for long.Size() < 600 {
+		long.Append(long.Sign(grown.Add(receipttest.Judgment(strconv.FormatUint(long.Size(), 10), receipttest.Admit("rule-1"))), "engine"))
+	}
+	site("long", long, 550, files)
+	site("longer", long, 600, files)
+	files["older-long.checkpoint"] = long.Checkpoint(550)
 	files["badsite/checkpoint"] = good.SignHead(checkpoint.Checkpoint{Origin: testlog.Origin, Size: good.Size(), Root: merkle.Hash{1}}, "w1", "w2")
 	for name, data := range files {
 		if rest, ok := strings.CutPrefix(name, "good/tile/"); ok {
