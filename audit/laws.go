@@ -93,7 +93,7 @@ func (a *auditor) addToLaws(p *piece) error {
 // is forged or left out would be held against them. A version or a signer that
 // is not known is for the laws themselves to weigh.
 func (a *auditor) lawsWait() (report.Check, bool) {
-	if !a.headSigned {
+	if a.opened == nil {
 		return waits(CheckCheckpoint), true
 	}
 	if k := a.keys(); !k.known() && a.head.Size > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/merkle"
@@ -98,12 +99,11 @@ type auditor struct {
 	tally    tally
 	seen     statements
 
-	opened     *checkpoint.Opened // verified under the policy; nil where it was not
-	headSigned bool               // the checkpoint is the log's own
-	cosigned   []laws.Cosigned
-	laws       *laws.Check
-	signers    []dsse.KeyID // by number
-	numbers    map[dsse.KeyID]uint32
+	opened   *checkpoint.Opened // the checkpoint is the log's own; nil where that was not verified
+	cosigned []laws.Cosigned
+	laws     *laws.Check
+	signers  []dsse.KeyID // by number
+	numbers  map[dsse.KeyID]uint32
 }
 
 // Log audits the site, which lies at the root of fsys: "checkpoint",
@@ -205,23 +205,13 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 	r.AddFact("log", c.Origin)
 	r.AddFact("size", strconv.FormatUint(c.Size, 10))
 	r.AddFact("root", c.Root.String())
-	p := a.o.Policy
-	switch {
-	case p == nil:
-		head = unchecked(report.CodePolicyNotGiven, "a tlog-policy file that lists "+c.Origin, "none")
-		return head, head, nil
-	case !p.KnowsLog(c.Origin):
-		return unchecked(report.CodeLogUnknown, "a log line for "+strconv.Quote(c.Origin)+" in the policy", "none"), waits(CheckCheckpoint), nil
+	if a.opened, head = bundle.OpenHead(b, c.Origin, a.o.Policy); a.opened == nil {
+		if head.Code == report.CodePolicyNotGiven {
+			return head, head, nil
+		}
+		return head, waits(CheckCheckpoint), nil
 	}
-	opened, err := checkpoint.Open(b, p.Keys(c.Origin))
-	if err != nil {
-		return refuted(err), waits(CheckCheckpoint), nil
-	}
-	if _, ok := p.SignedByLog(opened); !ok {
-		return refuted(&report.Error{Code: report.CodeLogUnsigned, Expected: "a line by the key of " + c.Origin, Actual: "none"}), waits(CheckCheckpoint), nil
-	}
-	a.opened, a.headSigned = opened, true
-	return verified(""), quorum(p.Evaluate(opened)), nil
+	return head, quorum(a.o.Policy.Evaluate(a.opened)), nil
 }
 
 // noCheckpoint says where one would be, if the directory is that of a logd.

@@ -133,6 +133,86 @@ EXAMPLES
       x.receipt.json | jq '.checks[] | select(.answer == "refuted")'
 `
 
+const helpPolicy = `
+TRUST
+  --policy FILE         a C2SP tlog-policy: log keys, witness keys, quorum
+  --policy-sha256 HEX   refuse a policy file of another SHA-256
+`
+
+const helpConsistency = `NAME
+  verify consistency - check that one checkpoint extends another
+
+SYNOPSIS
+  verify consistency [FLAGS] OLDER NEWER
+
+  Each is a checkpoint, a bundle, a .tlog-proof, a registry chain, or a
+  directory that is a site of tiles; - is standard input. NEWER may be a C2SP
+  add-checkpoint body: "old SIZE", the hashes of a proof, a checkpoint.
+
+DESCRIPTION
+  Checks that the log of both never changed what it had. The proof is that of
+  the add-checkpoint body, or is made from the tiles of the site of the larger
+  tree; two trees of one size need none. The smaller tree is taken for the
+  older one, in whatever order they are given.
+
+  A proof that fails is "refuted" (PROOF-INVALID) and accuses nobody: it may
+  be a bad proof. Two signed roots for one size are a fork (LOG-FORKED).
+
+CHECKS (all required)
+  older        the checkpoint is signed by a log of the policy
+  newer        the same
+  policy       the witnesses that the policy's quorum asks for cosigned NEWER
+  consistency  the smaller tree is a prefix of the larger
+` + helpPolicy + `
+OTHER FLAGS
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Ask whether the log of a receipt kept of last year is that of today:
+
+    verify consistency --policy log.policy old.receipt.json /srv/mirror
+
+  Check a proof that somebody sent:
+
+    verify consistency --policy log.policy kept.checkpoint growth.txt
+`
+
+const helpFork = `NAME
+  verify fork - judge evidence that a log signed two histories
+
+SYNOPSIS
+  verify fork [FLAGS] EVIDENCE
+  verify fork [FLAGS] [--evidence] ONE OTHER
+
+  EVIDENCE is a file of spec/bundle.md#fork; - is standard input. ONE and OTHER
+  are as those of "verify consistency".
+
+DESCRIPTION
+  Two checkpoints of one log contradict each other where they have two roots
+  for one size, or where the tree of the larger has another root at the size of
+  the smaller. "verified" says that the log signed both, and that is proof to
+  anybody who has the policy. "refuted" says that this is no such evidence.
+
+CHECKS (all required)
+  first        the checkpoint is signed by a log of the policy
+  second       the same
+  fork         they cannot both be
+` + helpPolicy + `
+OTHER FLAGS
+  --evidence            write the evidence of ONE and OTHER to standard output
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Judge what a monitor kept:
+
+    verify fork --policy log.policy caught.fork.json
+
+  Make it of two checkpoints:
+
+    verify fork --policy log.policy --evidence a.receipt.json b.receipt.json \
+      > caught.fork.json
+`
+
 const helpLog = `NAME
   verify log - check a whole log from a directory of tiles
 
@@ -250,7 +330,8 @@ SYNOPSIS
   verify inspect [--json] FILE
 
   FILE is a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint,
-  tlog-policy or engine trust file; - is standard input.
+  add-checkpoint body, evidence of a fork, tlog-policy or engine trust file;
+  - is standard input.
 
 DESCRIPTION
   Prints what the artifact says, field by field, under the paths of its
@@ -277,10 +358,10 @@ SYNOPSIS
 COMMANDS
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
-	b.WriteString(`  help       say more about a command
-  version    say which build this is
+	b.WriteString(`  help        say more about a command
+  version     say which build this is
 
   There is no networking code in this program: it reads the files that it is
   given and standard input, and asks nobody.
