@@ -46,7 +46,7 @@ func marked(t *testing.T) (path string, at int64) {
 		t.Fatal(err)
 	}
 	i := bytes.Index(b, marker)
-	if i < 0 || bytes.Index(b[i+1:], marker) >= 0 {
+	if i < 0 || bytes.Contains(b[i+1:], marker) {
 		t.Fatal("the marker does not stand in the executable once")
 	}
 	path = filepath.Join(realDir(t), "prog")

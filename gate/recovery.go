@@ -31,7 +31,6 @@ const (
 	codeRunEnded       receipt.Code = "RUN-ENDED"
 	codeLockHeld       receipt.Code = "LOCK-HELD"
 	codeAlreadyUndone  receipt.Code = "ALREADY-UNDONE"
-	codePostcondition  receipt.Code = "POSTCONDITION"
 	codeUnreachable    receipt.Code = "UNREACHABLE"
 	codeRemoteRefused  receipt.Code = "REMOTE-REFUSED"
 	codeNoAnswer       receipt.Code = "NO-ANSWER"
