@@ -68,6 +68,7 @@ race:
 	$(GO) test -race -short $(CONCURRENT)
 
 bench: build
+	@$(GO) test -run '^$$' -bench '^Benchmark(Encode|Decode|Identity|Laws|Verify|ParseLeaf)$$' -benchmem ./receipt ./receipt/laws ./dsse | grep '^Benchmark'
 	@$(GO) run ./internal/loadgen --bin bin --out bench/out
 
 bench-peers:

@@ -104,17 +104,26 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 	add(r, CheckForm, unread(CheckForm, ""))
 	add(r, CheckSchema, unread(CheckSchema, ""))
 	add(r, CheckRegistry, a.registryCheck(unread))
-	add(r, CheckSignatures, unread(CheckSignatures, ""))
+	signatures := unread(CheckSignatures, "")
+	if a.resume.check.Answer == report.Refuted && signatures.Answer == report.Verified {
+		signatures = waits(CheckResume) // those that were skipped are of other leaves
+	}
+	add(r, CheckSignatures, signatures)
 	add(r, CheckKeys, unread(CheckKeys, ""))
 	once, err := a.once(unread)
 	if err != nil {
 		return err
 	}
 	add(r, CheckOnce, once)
+	a.concludeResume(r, interrupted)
+	if err := a.concludeGrowth(r, interrupted); err != nil {
+		return err
+	}
 	r.Says = fmt.Sprintf("a log of %d leaves", a.head.Size)
 	if run := a.o.Only; run != nil {
 		r.Says = fmt.Sprintf("run %s of %s in %s", run.Name, run.Principal, r.Says)
 	}
+	r.AddFact("read", a.read.String())
 	if len(a.tally) > 0 {
 		r.AddFact("leaves", a.tally.String())
 	}
@@ -148,6 +157,37 @@ func (a *auditor) root() (report.Check, error) {
 		return refuted(&report.Error{Code: report.CodeRootMismatch, Expected: a.head.Root.String(), Actual: root.String()}), nil
 	}
 	return verified(""), nil
+}
+
+// concludeGrowth holds the log against the older checkpoint, if there is one.
+func (a *auditor) concludeGrowth(r *report.Report, interrupted bool) error {
+	if a.o.Since == nil {
+		return nil
+	}
+	older, err := Source{Data: a.o.Since}.open(a.o.Policy)
+	if err != nil {
+		return err
+	}
+	older.facts(r, "since")
+	c := older.check()
+	if c.Answer == report.Verified {
+		newer := &head{c: a.head, opened: a.opened, site: a.site}
+		switch {
+		case interrupted:
+			c = stopped()
+		case a.opened == nil:
+			c = waits(CheckCheckpoint)
+		case older.c.Size > a.head.Size:
+			c = unchecked(report.CodeProofRange, fmt.Sprintf("a checkpoint of at most %d leaves", a.head.Size), strconv.FormatUint(older.c.Size, 10))
+		default:
+			if c, err = consistent(older, newer); err != nil {
+				return err
+			}
+		}
+	}
+	add(r, CheckGrowth, c)
+	r.Require(CheckGrowth)
+	return nil
 }
 
 func (a *auditor) registryCheck(check func(name, held string) report.Check) report.Check {

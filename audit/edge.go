@@ -60,6 +60,11 @@ func (e *edge) finish(fsys fs.FS, size uint64, found findings) (merkle.Hash, err
 			return merkle.Hash{}, err
 		}
 	}
+	return e.root(size)
+}
+
+// root returns the root of the tree so far, of size leaves.
+func (e *edge) root(size uint64) (merkle.Hash, error) {
 	return merkle.Root(size, merkle.TileReader(size, func(t merkle.Tile) ([]byte, error) {
 		if t.Index != e.index[t.Level] {
 			return nil, &report.Error{Code: report.CodeInternal, Where: t.Path(), Expected: "a tile of the right edge", Actual: "another"}

@@ -93,7 +93,7 @@ func (a *auditor) addToLaws(p *piece) error {
 // is forged or left out would be held against them. A version or a signer that
 // is not known is for the laws themselves to weigh.
 func (a *auditor) lawsWait() (report.Check, bool) {
-	if !a.headSigned {
+	if a.opened == nil {
 		return waits(CheckCheckpoint), true
 	}
 	if k := a.keys(); !k.known() && a.head.Size > 0 {
@@ -120,6 +120,8 @@ func (a *auditor) concludeLaws(r *report.Report, rooted, interrupted bool) error
 	switch {
 	case interrupted:
 		c, blocked = stopped(), true
+	case a.resume.check.Answer == report.Refuted:
+		c, blocked = waits(CheckResume), true
 	case !blocked && !rooted:
 		c, blocked = waits(CheckRoot), true
 	}
@@ -128,7 +130,9 @@ func (a *auditor) concludeLaws(r *report.Report, rooted, interrupted bool) error
 			c.Law = true
 			add(r, name, c)
 		}
-		r.Says += "; no law between receipts was checked"
+		if r.Says != "" {
+			r.Says += "; no law between receipts was checked"
+		}
 		return nil
 	}
 	found, err := a.laws.Finish()

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/merkle"
@@ -51,6 +53,15 @@ type Options struct {
 	Vocabularies []*receipt.Vocabulary // known besides the standard one, at most laws.MaxVocabularies-1
 	Only         *laws.Run             // hold this run to the laws and no other, and require them; nil: all runs
 
+	// Since is an older checkpoint, in any artifact that bundle.ParseHead reads:
+	// the log must have grown from it. Nil: not asked.
+	Since []byte
+	// Resume is how far an earlier audit came: signatures are not checked again,
+	// and everything else is. Keep is called with how far this one came, between
+	// windows; its error ends the audit.
+	Resume *Resume
+	Keep   func(Resume) error
+
 	// MaxStatements and MaxState bound what is kept in memory: statements to find
 	// one that stands twice, and bytes of records for the laws. 0 is
 	// MaxStatements and laws.DefaultMaxState. Beyond them records go to sorters
@@ -74,6 +85,7 @@ const (
 	CheckSignatures = "signatures" // of every receipt
 	CheckKeys       = "keys"       // every signer was listed at its leaf, in the role that signs this kind
 	CheckOnce       = "once"       // no statement stands in two leaves
+	CheckGrowth     = "growth"     // the log grew from the older checkpoint that the caller gave
 )
 
 // Required are the checks without which no log is verified. Under plain keys,
@@ -98,12 +110,13 @@ type auditor struct {
 	tally    tally
 	seen     statements
 
-	opened     *checkpoint.Opened // verified under the policy; nil where it was not
-	headSigned bool               // the checkpoint is the log's own
-	cosigned   []laws.Cosigned
-	laws       *laws.Check
-	signers    []dsse.KeyID // by number
-	numbers    map[dsse.KeyID]uint32
+	opened   *checkpoint.Opened // the checkpoint is the log's own; nil where that was not verified
+	cosigned []laws.Cosigned
+	resume   resuming
+	read     reading
+	laws     *laws.Check
+	signers  []dsse.KeyID // by number
+	numbers  map[dsse.KeyID]uint32
 }
 
 // Log audits the site, which lies at the root of fsys: "checkpoint",
@@ -134,7 +147,8 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 		for _, name := range Required()[2:] {
 			add(r, name, waits(CheckCheckpoint))
 		}
-		err = a.concludeLaws(r, false, false)
+		a.concludeResume(r, false)
+		err = errors.Join(a.concludeGrowth(r, false), a.concludeLaws(r, false, false))
 	} else {
 		err = a.audit(r)
 	}
@@ -145,9 +159,33 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 	return r, nil
 }
 
+// CheckArchive is the check of an archive that holds the site; there is none
+// where it could be read.
+const CheckArchive = "archive"
+
+// NoArchive is the report of a site in an archive that could not be read as one,
+// for the reason that err gives.
+func NoArchive(err error, o Options) *report.Report {
+	a := &auditor{o: o}
+	r := &report.Report{Command: "log"}
+	if o.Only != nil {
+		r.Command = "run"
+	}
+	add(r, CheckArchive, unread(err))
+	r.Require(CheckArchive)
+	for _, name := range append(Required(), LawChecks()...) {
+		c := waits(CheckArchive)
+		c.Law = strings.HasPrefix(name, "law-")
+		add(r, name, c)
+	}
+	a.require(r)
+	return r
+}
+
 // audit goes over the leaves that the checkpoint promises.
 func (a *auditor) audit(r *report.Report) (err error) {
 	a.cosigned = a.cosignedAt()
+	a.beginResume()
 	if err := a.holdLaws(); err != nil {
 		return err
 	}
@@ -205,23 +243,13 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 	r.AddFact("log", c.Origin)
 	r.AddFact("size", strconv.FormatUint(c.Size, 10))
 	r.AddFact("root", c.Root.String())
-	p := a.o.Policy
-	switch {
-	case p == nil:
-		head = unchecked(report.CodePolicyNotGiven, "a tlog-policy file that lists "+c.Origin, "none")
-		return head, head, nil
-	case !p.KnowsLog(c.Origin):
-		return unchecked(report.CodeLogUnknown, "a log line for "+strconv.Quote(c.Origin)+" in the policy", "none"), waits(CheckCheckpoint), nil
+	if a.opened, head = bundle.OpenHead(b, c.Origin, a.o.Policy); a.opened == nil {
+		if head.Code == report.CodePolicyNotGiven {
+			return head, head, nil
+		}
+		return head, waits(CheckCheckpoint), nil
 	}
-	opened, err := checkpoint.Open(b, p.Keys(c.Origin))
-	if err != nil {
-		return refuted(err), waits(CheckCheckpoint), nil
-	}
-	if _, ok := p.SignedByLog(opened); !ok {
-		return refuted(&report.Error{Code: report.CodeLogUnsigned, Expected: "a line by the key of " + c.Origin, Actual: "none"}), waits(CheckCheckpoint), nil
-	}
-	a.opened, a.headSigned = opened, true
-	return verified(""), quorum(p.Evaluate(opened)), nil
+	return head, quorum(a.o.Policy.Evaluate(a.opened)), nil
 }
 
 // noCheckpoint says where one would be, if the directory is that of a logd.
@@ -266,6 +294,9 @@ func (a *auditor) walk() (interrupted bool, err error) {
 			a.foldPiece(p)
 		}
 		trusted := a.keys()
+		for _, p := range window {
+			p.skip = a.resume.skips(p)
+		}
 		if err := a.o.Run(len(window), func(i int) { window[i].verify(trusted) }); err != nil {
 			return true, nil
 		}
@@ -313,8 +344,32 @@ func (a *auditor) take(p *piece) error {
 		a.edge.lost = true
 		return nil
 	}
+	a.read.add(p)
 	if err := a.addToLaws(p); err != nil {
 		return err
 	}
-	return a.edge.append(a.site, p.hashes, a.found)
+	if err := a.edge.append(a.site, p.hashes, a.found); err != nil {
+		return err
+	}
+	return a.passed(p.first + uint64(p.width))
+}
+
+// reading counts what an audit read.
+type reading struct {
+	entries, bytes, checked, skipped uint64
+}
+
+func (r *reading) add(p *piece) {
+	r.entries += uint64(p.width)
+	r.bytes += p.bytes
+	r.checked += p.checked
+	r.skipped += p.skipped
+}
+
+func (r reading) String() string {
+	s := fmt.Sprintf("%d entries, %d bytes of entries and of their hashes, %d signatures", r.entries, r.bytes, r.checked)
+	if r.skipped > 0 {
+		s += fmt.Sprintf("; %d signatures were checked before, by the state", r.skipped)
+	}
+	return s
 }

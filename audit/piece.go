@@ -29,6 +29,10 @@ type piece struct {
 	statements []digest // of every leaf; zero where it is no envelope
 	found      findings
 	tally      tally
+
+	skip             bool   // signatures were checked by an earlier audit
+	bytes            uint64 // of the files that were read
+	checked, skipped uint64 // signatures
 }
 
 // leaf is one envelope of known type.
@@ -79,6 +83,10 @@ func (p *piece) read(fsys fs.FS) {
 		return
 	}
 	p.hashes = merkle.AppendLeafTile(make([]byte, 0, p.width*merkle.HashSize), entries)
+	for _, e := range entries {
+		p.bytes += uint64(len(e)) + 2
+	}
+	p.bytes += uint64(len(p.hashes))
 	t := merkle.Tile{Index: p.index, Width: p.width}
 	c, ok, err := holdTile(fsys, t, p.hashes)
 	if err != nil {
@@ -246,9 +254,14 @@ func (p *piece) verifyLeaf(l *leaf, k keys) {
 		p.found.add(CheckSignatures, at(l.index), waits(CheckKeys))
 		return
 	}
-	lookup := func(want dsse.KeyID) (ed25519.PublicKey, bool) { return pub, want == id }
-	if _, err := dsse.Verify(l.env, lookup); err != nil {
-		p.found.add(CheckSignatures, at(l.index), refuted(err))
+	if p.skip {
+		p.skipped++
+	} else {
+		p.checked++
+		lookup := func(want dsse.KeyID) (ed25519.PublicKey, bool) { return pub, want == id }
+		if _, err := dsse.Verify(l.env, lookup); err != nil {
+			p.found.add(CheckSignatures, at(l.index), refuted(err))
+		}
 	}
 	if want := receipt.RoleFor(l.frame.Kind); role != want {
 		p.found.add(CheckKeys, at(l.index), refuted(&report.Error{

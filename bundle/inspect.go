@@ -53,6 +53,8 @@ func inspect(r *report.Report, data []byte) error {
 		return showEnvelope(r, "leaf", env.JSON())
 	case bytes.HasPrefix(data, []byte("obstat trust ")):
 		return showEngines(r, data)
+	case bytes.HasPrefix(data, []byte("old ")):
+		return showGrowth(r, data)
 	case bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
 		return showJSON(r, data)
 	}
@@ -71,7 +73,7 @@ func inspect(r *report.Report, data []byte) error {
 		r.AddFact("quorum", p.Evaluate(&checkpoint.Opened{}).Rule)
 		return nil
 	}
-	return &report.Error{Code: report.CodeInputUnknown, Expected: "a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint or trust file", Actual: fmt.Sprintf("%d other bytes", len(data))}
+	return &report.Error{Code: report.CodeInputUnknown, Expected: "a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint, evidence of a fork or trust file", Actual: fmt.Sprintf("%d other bytes", len(data))}
 }
 
 func showJSON(r *report.Report, data []byte) error {
@@ -91,6 +93,12 @@ func showJSON(r *report.Report, data []byte) error {
 		}
 		r.Says = fmt.Sprintf("a registry chain of %d leaves", len(c.Leaves))
 		return showChain(r, c)
+	case jcs.String(ForkMediaType):
+		f, err := ParseFork(data)
+		if err != nil {
+			return err
+		}
+		return showFork(r, f)
 	}
 	b, err := Parse(data)
 	if err != nil {
@@ -130,6 +138,38 @@ func showChain(r *report.Report, c *Chain) error {
 		return err
 	}
 	return showLeaves(r, c.Leaves)
+}
+
+func showFork(r *report.Report, f *Fork) error {
+	r.Says = "evidence that a log signed two histories"
+	for i, which := range []string{"first ", "second "} {
+		note, err := checkpoint.ParseNote(f.Checkpoints[i])
+		if err != nil {
+			return err
+		}
+		if err := showNote(r, which, note); err != nil {
+			return err
+		}
+	}
+	if f.Grown {
+		r.AddFact("root", f.Root.String()+", of the second at the size of the first")
+		r.AddFact("proof", strconv.Itoa(len(f.Proof))+" hashes")
+	}
+	return nil
+}
+
+func showGrowth(r *report.Report, data []byte) error {
+	a, err := checkpoint.ParseAddCheckpoint(data)
+	if err != nil {
+		return err
+	}
+	r.Says = fmt.Sprintf("a checkpoint with the proof that it extends a tree of %d", a.Old)
+	r.AddFact("proof", strconv.Itoa(len(a.Proof))+" hashes")
+	note, err := checkpoint.ParseNote(a.Checkpoint)
+	if err != nil {
+		return err
+	}
+	return showNote(r, "checkpoint ", note)
 }
 
 func showLeaves(r *report.Report, leaves []RegistryLeaf) error {

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/jcs"
-	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/report"
 )
@@ -293,22 +291,8 @@ func leaf(o jcs.Object, path string) (l RegistryLeaf, err error) {
 	}
 	l.Index = uint64(n)
 	v, _ = o.Get("proof")
-	list, ok := v.(jcs.Array)
-	if !ok {
-		return l, refuse(report.CodeProofBundleType, path+"/proof", "an array", kind(v))
-	}
-	if len(list) > merkle.MaxProof {
-		return l, refuse(report.CodeProofBundleValue, path+"/proof", fmt.Sprintf("at most %d hashes", merkle.MaxProof), strconv.Itoa(len(list)))
-	}
-	for i, item := range list {
-		s, _ := item.(jcs.String)
-		h, err := base64.StdEncoding.Strict().DecodeString(string(s))
-		if err != nil || len(h) != len(merkle.Hash{}) || base64.StdEncoding.EncodeToString(h) != string(s) {
-			return l, refuse(report.CodeProofBundleValue, fmt.Sprintf("%s/proof/%d", path, i), "32 bytes in padded base64", "something else")
-		}
-		l.Proof = append(l.Proof, merkle.Hash(h))
-	}
-	return l, nil
+	l.Proof, err = hashes(v, path+"/proof")
+	return l, err
 }
 
 // checkIndex keeps indexes where every JSON reader keeps them exact.

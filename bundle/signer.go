@@ -120,7 +120,7 @@ func (j *judge) foldCallers(c *Chain) {
 		j.chain = unchecked(report.CodeLogOther, "a registry chain of "+j.o.Engines.Origin, strconv.Quote(head.Origin))
 		return
 	}
-	if _, opened := openHead(c.Checkpoint, head.Origin, j.o.Policy); opened.Answer != report.Verified {
+	if _, opened := OpenHead(c.Checkpoint, head.Origin, j.o.Policy); opened.Answer != report.Verified {
 		j.chain = opened
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/report"
-	"github.com/obstat/obstat/trust"
 )
 
 // Check reads a bundle or .tlog-proof file and makes every check that the
@@ -129,7 +128,7 @@ func (j *judge) readHead() {
 		j.checkpoint = refuted(err)
 		return
 	}
-	j.opened, j.checkpoint = openHead(j.bundle.Proof.Checkpoint, j.head.Origin, j.o.Policy)
+	j.opened, j.checkpoint = OpenHead(j.bundle.Proof.Checkpoint, j.head.Origin, j.o.Policy)
 }
 
 // compareHeads holds the checkpoint of the caller's chain against the bundle's:
@@ -149,7 +148,7 @@ func (j *judge) compareHeads() {
 	if err != nil || head.Origin != j.head.Origin || head.Size != j.head.Size || head.Root == j.head.Root {
 		return
 	}
-	if _, c := openHead(other, head.Origin, j.o.Policy); c.Answer != report.Verified {
+	if _, c := OpenHead(other, head.Origin, j.o.Policy); c.Answer != report.Verified {
 		return
 	}
 	j.opened, j.forked = nil, true
@@ -158,25 +157,6 @@ func (j *judge) compareHeads() {
 		Expected: fmt.Sprintf("one root of size %d: %s in the bundle", head.Size, j.head.Root),
 		Actual:   fmt.Sprintf("another, signed too: %s with the caller's registry chain", head.Root),
 	})
-}
-
-// openHead opens a checkpoint of origin under the policy: some line is by a log
-// key of that name, and every line of a known key holds.
-func openHead(note []byte, origin string, p *trust.Policy) (*checkpoint.Opened, report.Check) {
-	if p == nil {
-		return nil, unchecked(report.CodePolicyNotGiven, "a tlog-policy file that lists "+origin, "none")
-	}
-	if !p.KnowsLog(origin) {
-		return nil, unchecked(report.CodeLogUnknown, "a log line for "+strconv.Quote(origin)+" in the policy", "none")
-	}
-	opened, err := checkpoint.Open(note, p.Keys(origin))
-	if err != nil {
-		return nil, refuted(err)
-	}
-	if _, ok := p.SignedByLog(opened); !ok {
-		return nil, refuted(&report.Error{Code: report.CodeLogUnsigned, Expected: "a line by the key of " + origin, Actual: "none"})
-	}
-	return opened, verified("")
 }
 
 func (j *judge) inclusion() report.Check {

@@ -101,3 +101,23 @@ func FuzzParseProof(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseAddCheckpoint(f *testing.F) {
+	note, _ := cosigned(f)
+	a := AddCheckpoint{Old: 3, Proof: []merkle.Hash{{1}, {2}}, Checkpoint: note}
+	f.Add(a.Bytes())
+	a.Old, a.Proof = 0, nil
+	f.Add(a.Bytes())
+	f.Add([]byte("old 03\n\n\n"))
+	f.Add([]byte("old 3\r\n\n\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := ParseAddCheckpoint(b)
+		if err != nil {
+			held(t, err)
+			return
+		}
+		if !bytes.Equal(a.Bytes(), b) || len(a.Proof) > merkle.MaxProof || a.Old > merkle.MaxSize {
+			t.Fatalf("%q parses as %+v", b, a)
+		}
+	})
+}

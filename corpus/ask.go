@@ -221,7 +221,7 @@ func (a *answerer) view(data []byte) {
 		a.check("expect jcs", err)
 		return
 	}
-	a.compare("jcs", Digest(jcs).String())
+	a.compare("jcs", jcs.String())
 }
 
 func (a *answerer) preview(data []byte) {

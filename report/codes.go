@@ -82,6 +82,7 @@ const (
 	CodeVKeyType                   Code = "VKEY-TYPE"
 	CodeVKeyAmbiguous              Code = "VKEY-AMBIGUOUS"
 	CodeTlogProofMalformed         Code = "TLOG-PROOF-MALFORMED"
+	CodeAddCheckpointMalformed     Code = "ADD-CHECKPOINT-MALFORMED"
 
 	// Policies and trust files (trust).
 	CodePolicySyntax    Code = "POLICY-SYNTAX"
@@ -237,6 +238,12 @@ const (
 
 	// How a verifier ends a check (bundle, audit).
 	CodeTileMissing        Code = "TILE-MISSING"
+	CodeProofNotGiven      Code = "PROOF-NOT-GIVEN"
+	CodeNotForked          Code = "NOT-FORKED"
+	CodeArchive            Code = "ARCHIVE-MALFORMED"
+	CodeArchiveEntry       Code = "ARCHIVE-ENTRY"
+	CodeResumeOther        Code = "RESUME-OTHER"
+	CodeResumeMalformed    Code = "RESUME-MALFORMED"
 	CodeTileMismatch       Code = "TILE-MISMATCH"
 	CodeRootMismatch       Code = "ROOT-MISMATCH"
 	CodeStatementTwice     Code = "STATEMENT-TWICE"
@@ -401,6 +408,7 @@ var Meaning = map[Code]string{
 	CodeVKeyType:                   "a signature type other than Ed25519 (0x01) and cosignature/v1 (0x04)",
 	CodeVKeyAmbiguous:              "two of the known keys have the name and the key ID of one signature line",
 	CodeTlogProofMalformed:         "the bytes are not a C2SP tlog-proof",
+	CodeAddCheckpointMalformed:     "not the one spelling of a checkpoint with the proof that it extends an older one",
 	CodePolicySyntax:               "a line of a tlog-policy file is none of the forms C2SP gives",
 	CodePolicyOctet:                "a tlog-policy file holds an octet that is neither tab, newline nor printable",
 	CodePolicyLimit:                "a tlog-policy file is larger than the limits say",
@@ -612,6 +620,12 @@ var Meaning = map[Code]string{
 	CodeLaw8Word:         "a word is not in the vocabulary that the run pinned",
 	CodeLaw8Vocabulary:   "the vocabulary that the run pinned is not known here, or no run-open says which it is",
 	CodeTileMissing:      "a file that the tree of this size needs is not in the directory",
+	CodeProofNotGiven:    "two trees of different size, and neither a proof nor tiles to make one from",
+	CodeNotForked:        "the two checkpoints do not contradict each other",
+	CodeArchive:          "an archive that does not read as one to its end",
+	CodeArchiveEntry:     "an entry of an archive that no log has: a link, a device, a path out of it, a name twice, a file with holes",
+	CodeResumeOther:      "a state of another log, of another history, or under other trust files",
+	CodeResumeMalformed:  "not a state that an audit wrote, or one of another version",
 	CodeTileMismatch:     "a hash tile does not hold the hashes of what stands below it",
 	CodeRootMismatch:     "the entries do not lead to the root of the checkpoint",
 	CodeStatementTwice:   "one statement stands in two leaves",

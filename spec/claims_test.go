@@ -329,8 +329,21 @@ func TestReportPageHasEveryCheck(t *testing.T) {
 	}
 	// Laws are checks too, and not among the required ones.
 	log = slices.DeleteFunc(log, func(s string) bool { return strings.HasPrefix(s, "law-") })
-	if slices.Sort(log); !slices.Equal(log, slices.Sorted(slices.Values(audit.Required()))) {
-		t.Errorf("of a log the page names %q, the code %q", log, audit.Required())
+	ofLog := append(audit.Required(), audit.CheckGrowth, audit.CheckResume)
+	if slices.Sort(log); !slices.Equal(log, slices.Sorted(slices.Values(ofLog))) {
+		t.Errorf("of a log the page names %q, the code %q", log, ofLog)
+	}
+	heads, of := map[string][]string{}, ""
+	for _, r := range rows(text, "command") {
+		if names := tick(r[0]); len(names) == 1 {
+			of = names[0]
+		}
+		heads[of] = append(heads[of], tick(r[1])...)
+	}
+	for command, want := range map[string][]string{"consistency": audit.RequiredOfConsistency(), "fork": audit.RequiredOfFork()} {
+		if !slices.Equal(heads[command], want) {
+			t.Errorf("of %s the page names %q, the code %q", command, heads[command], want)
+		}
 	}
 	var keys []string
 	for _, r := range rows(text, "key") {

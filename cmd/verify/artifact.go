@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/obstat/obstat/audit"
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/report"
 )
@@ -18,6 +19,10 @@ func requirable(command string) []string {
 		return bundle.RequiredOfEnvelope()
 	case "log", "run":
 		return requirableOfLog()
+	case "consistency":
+		return audit.RequiredOfConsistency()
+	case "fork":
+		return audit.RequiredOfFork()
 	}
 	return bundle.Requirable()
 }

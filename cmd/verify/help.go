@@ -133,13 +133,94 @@ EXAMPLES
       x.receipt.json | jq '.checks[] | select(.answer == "refuted")'
 `
 
+const helpPolicy = `
+TRUST
+  --policy FILE         a C2SP tlog-policy: log keys, witness keys, quorum
+  --policy-sha256 HEX   refuse a policy file of another SHA-256
+`
+
+const helpConsistency = `NAME
+  verify consistency - check that one checkpoint extends another
+
+SYNOPSIS
+  verify consistency [FLAGS] OLDER NEWER
+
+  Each is a checkpoint, a bundle, a .tlog-proof, a registry chain, or a
+  directory that is a site of tiles; - is standard input. NEWER may be a C2SP
+  add-checkpoint body: "old SIZE", the hashes of a proof, a checkpoint.
+
+DESCRIPTION
+  Checks that the log of both never changed what it had. The proof is that of
+  the add-checkpoint body, or is made from the tiles of the site of the larger
+  tree; two trees of one size need none. The smaller tree is taken for the
+  older one, in whatever order they are given.
+
+  A proof that fails is "refuted" (PROOF-INVALID) and accuses nobody: it may
+  be a bad proof. Two signed roots for one size are a fork (LOG-FORKED).
+
+CHECKS (all required)
+  older        the checkpoint is signed by a log of the policy
+  newer        the same
+  policy       the witnesses that the policy's quorum asks for cosigned NEWER
+  consistency  the smaller tree is a prefix of the larger
+` + helpPolicy + `
+OTHER FLAGS
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Ask whether the log of a receipt kept of last year is that of today:
+
+    verify consistency --policy log.policy old.receipt.json /srv/mirror
+
+  Check a proof that somebody sent:
+
+    verify consistency --policy log.policy kept.checkpoint growth.txt
+`
+
+const helpFork = `NAME
+  verify fork - judge evidence that a log signed two histories
+
+SYNOPSIS
+  verify fork [FLAGS] EVIDENCE
+  verify fork [FLAGS] [--evidence] ONE OTHER
+
+  EVIDENCE is a file of spec/bundle.md#fork; - is standard input. ONE and OTHER
+  are as those of "verify consistency".
+
+DESCRIPTION
+  Two checkpoints of one log contradict each other where they have two roots
+  for one size, or where the tree of the larger has another root at the size of
+  the smaller. "verified" says that the log signed both, and that is proof to
+  anybody who has the policy. "refuted" says that this is no such evidence.
+
+CHECKS (all required)
+  first        the checkpoint is signed by a log of the policy
+  second       the same
+  fork         they cannot both be
+` + helpPolicy + `
+OTHER FLAGS
+  --evidence            write the evidence of ONE and OTHER to standard output
+  --json                the report as JSON (spec/report.schema.json)
+` + helpStatus + `
+EXAMPLES
+  Judge what a monitor kept:
+
+    verify fork --policy log.policy caught.fork.json
+
+  Make it of two checkpoints:
+
+    verify fork --policy log.policy --evidence a.receipt.json b.receipt.json \
+      > caught.fork.json
+`
+
 const helpLog = `NAME
   verify log - check a whole log from a directory of tiles
 
 SYNOPSIS
-  verify log [FLAGS] DIR
+  verify log [FLAGS] SITE
 
-  DIR is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/...
+  SITE is a C2SP tlog-tiles site: checkpoint, tile/entries/..., tile/0/..., as
+  a directory or an uncompressed tar archive; - is an archive on standard input.
   That of a logd lies in its directory, in log/site; logd export makes a copy.
 
 DESCRIPTION
@@ -151,7 +232,14 @@ DESCRIPTION
 
   Only regular files are read, and only those that the checkpoint calls for:
   partial tiles of smaller trees are not. A file that is not there ends
-  "not checked" (TILE-MISSING).
+  "not checked" (TILE-MISSING). Of an archive links, devices, sparse files,
+  names that stand twice and paths out of it are refused (ARCHIVE-ENTRY). One on
+  standard input is kept in --work while it is read.
+
+  With --state an audit goes on where an earlier one ended, under the same trust
+  files: the signatures of the leaves before are not checked again; everything
+  else is, and that those leaves are the same ones. Keep the state as you keep
+  the trust files: who can write it can have signatures skipped.
 
   Memory does not grow with the log, except for the laws, and to find a
   statement that stands in two leaves. Where that takes more than 256 MiB, or
@@ -173,6 +261,16 @@ EXAMPLES
 
     verify log --policy log.policy --trust engines.trust /srv/mirror
 
+  Check every night what is new, and that nothing before changed:
+
+    verify log --policy log.policy --trust engines.trust \
+      --state audit.state --since last.checkpoint /srv/mirror
+
+  Check a copy that comes over a pipe:
+
+    ssh mirror tar -C /srv/mirror -cf - . | verify log --policy log.policy \
+      --trust engines.trust --work /var/tmp -
+
   Check the log of a logd, laws included, however large it is:
 
     verify log --policy log.policy --trust engines.trust --require laws \
@@ -191,6 +289,8 @@ const helpLogChecks = `CHECKS (all required; registry not under plain keys)
   signatures  of every receipt
   keys        every signer was listed at its leaf, in the role that signs it
   once        no statement stands in two leaves
+  growth      with --since: the log grew from that checkpoint
+  resume      with --state: the leaves before are those that were audited
 `
 
 const helpLaws = `
@@ -211,6 +311,10 @@ const helpAudit = `  --now TIME            RFC 3339 or Unix seconds, for what ha
                         else not checked)
   --vocabulary FILE     a vocabulary besides the standard one; may be repeated
   --work DIR            sort there what does not fit in memory
+  --since FILE          an older checkpoint, or an artifact with one: require
+                        that the log grew from it
+  --state FILE          read how far the last audit came, if the file is there,
+                        and write how far this one does
   --jobs N              work on N pieces at once (default: one a processor)
   --json                the report as JSON (spec/report.schema.json)
 `
@@ -219,9 +323,9 @@ const helpRun = `NAME
   verify run - hold one run of a log to the laws
 
 SYNOPSIS
-  verify run --principal NAME --run NAME [FLAGS] DIR
+  verify run --principal NAME --run NAME [FLAGS] SITE
 
-  DIR is a C2SP tlog-tiles site, as for "verify log".
+  SITE is a C2SP tlog-tiles site, as for "verify log".
 
 DESCRIPTION
   Checks the whole log as "verify log" does, since a law over a run rests on
@@ -250,7 +354,8 @@ SYNOPSIS
   verify inspect [--json] FILE
 
   FILE is a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint,
-  tlog-policy or engine trust file; - is standard input.
+  add-checkpoint body, evidence of a fork, tlog-policy or engine trust file;
+  - is standard input.
 
 DESCRIPTION
   Prints what the artifact says, field by field, under the paths of its
@@ -277,10 +382,10 @@ SYNOPSIS
 COMMANDS
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
-	b.WriteString(`  help       say more about a command
-  version    say which build this is
+	b.WriteString(`  help        say more about a command
+  version     say which build this is
 
   There is no networking code in this program: it reads the files that it is
   given and standard input, and asks nobody.

@@ -18,12 +18,13 @@ import (
 	"github.com/obstat/obstat/verdict"
 )
 
-// invocation is one call of a command: its flags, its one operand, its streams.
+// invocation is one call of a command: its flags, its operands, its streams.
 type invocation struct {
-	command string
-	operand string
-	stdin   io.Reader
-	stdout  io.Writer
+	command  string
+	operand  string // the first
+	operands []string
+	stdin    io.Reader
+	stdout   io.Writer
 
 	policy, policySum string
 	trust, trustSum   string
@@ -33,10 +34,12 @@ type invocation struct {
 	now               moment
 	principal, run    string
 	work              string
+	since, state      string
 	expect, require   list
 	digest, only      string // of a corpus
 	name              string // of a new one
 	release           bool
+	evidence          bool // of a fork: write it
 	vocabulary        list
 }
 
@@ -51,7 +54,6 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	inv := &invocation{command: c.name, stdin: stdin, stdout: stdout}
 	fs := onlyOnce(inv.flags())
-	var operands []string
 	for {
 		if err := fs.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
@@ -64,15 +66,18 @@ func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer
 			break
 		}
 		if consumed := len(args) - len(rest); consumed > 0 && args[consumed-1] == "--" {
-			operands = append(operands, rest...)
+			inv.operands = append(inv.operands, rest...)
 			break
 		}
-		operands, args = append(operands, rest[0]), rest[1:]
+		inv.operands, args = append(inv.operands, rest[0]), rest[1:]
 	}
-	if len(operands) != 1 {
-		return usage(c, fmt.Errorf("one FILE is wanted, got %d", len(operands)), stderr)
+	switch n := len(inv.operands); {
+	case c.name == "consistency" && n != 2:
+		return usage(c, fmt.Errorf("two checkpoints are wanted, got %d", n), stderr)
+	case n == 0 || n > c.most:
+		return usage(c, fmt.Errorf("%s wanted, got %d", [...]string{1: "one FILE is", 2: "one FILE or two are"}[c.most], n), stderr)
 	}
-	inv.operand = operands[0]
+	inv.operand = inv.operands[0]
 	// A name or a digest that is empty is a variable that nobody set, and what it
 	// was to pin would not be pinned.
 	var empty error
@@ -122,6 +127,13 @@ func (inv *invocation) flags() *flag.FlagSet {
 	}
 	fs.StringVar(&inv.policy, "policy", "", "")
 	fs.StringVar(&inv.policySum, "policy-sha256", "", "")
+	switch inv.command {
+	case "consistency": // of which every check is required
+		return fs
+	case "fork":
+		fs.BoolVar(&inv.evidence, "evidence", false, "")
+		return fs
+	}
 	fs.StringVar(&inv.trust, "trust", "", "")
 	fs.StringVar(&inv.trustSum, "trust-sha256", "", "")
 	if inv.command != "receipt" { // of which every check is required
@@ -137,6 +149,8 @@ func (inv *invocation) flags() *flag.FlagSet {
 		fs.Var(&inv.now, "now", "")
 		fs.Var(&inv.vocabulary, "vocabulary", "")
 		fs.StringVar(&inv.work, "work", "", "")
+		fs.StringVar(&inv.since, "since", "", "")
+		fs.StringVar(&inv.state, "state", "", "")
 		return fs
 	}
 	fs.StringVar(&inv.registry, "registry", "", "")
@@ -147,7 +161,7 @@ func (inv *invocation) flags() *flag.FlagSet {
 // check holds what the flags say against each other.
 func (inv *invocation) check() error {
 	stdin := 0
-	for _, name := range append([]string{inv.operand, inv.policy, inv.trust, inv.registry}, inv.vocabulary...) {
+	for _, name := range slices.Concat(inv.operands, []string{inv.policy, inv.trust, inv.registry, inv.since}, inv.vocabulary) {
 		if name == "-" {
 			stdin++
 		}
@@ -159,6 +173,10 @@ func (inv *invocation) check() error {
 		return errors.New("--policy-sha256 without --policy")
 	case inv.trustSum != "" && inv.trust == "":
 		return errors.New("--trust-sha256 without --trust")
+	case inv.evidence && len(inv.operands) != 2:
+		return errors.New("--evidence makes a file of two checkpoints")
+	case inv.evidence && inv.json:
+		return errors.New("--evidence writes evidence, and --json a report")
 	case inv.jobs < 0:
 		return errors.New("--jobs is negative")
 	case len(inv.vocabulary) >= laws.MaxVocabularies:

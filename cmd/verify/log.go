@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/signal"
@@ -16,8 +17,10 @@ import (
 	"time"
 
 	"github.com/obstat/obstat/audit"
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/receipt/laws"
+	"github.com/obstat/obstat/report"
 )
 
 // Bounds of what is kept in memory for laws and repeated statements: without a
@@ -47,9 +50,6 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := directory(inv.operand); err != nil {
-		return 0, err
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o := audit.Options{
@@ -77,11 +77,67 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		o.Progress = progress(os.Stderr)
 	}
-	r, err := audit.Log(siteFS(inv.operand), o)
+	if inv.since != "" {
+		if o.Since, err = inv.read(inv.since, bundle.MaxBundle); err != nil {
+			return 0, err
+		}
+	}
+	site, done, err := inv.site()
+	if report.CodeOf(err) == report.CodeArchive || report.CodeOf(err) == report.CodeArchiveEntry || report.CodeOf(err) == report.CodeInputEmpty {
+		return inv.print(audit.NoArchive(err, o))
+	}
 	if err != nil {
 		return 0, err
 	}
+	defer done()
+	var state *stateFile
+	if inv.state != "" {
+		if state, o.Resume, err = openState(inv.state); err != nil {
+			return 0, err
+		}
+		o.Keep = state.keep
+	}
+	r, err := audit.Log(site, o)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", inv.operand, err)
+	}
+	if state != nil {
+		if err := state.write(); err != nil {
+			return 0, err
+		}
+	}
 	return inv.print(r)
+}
+
+// site opens what the operand names: a directory, or a tar archive.
+func (inv *invocation) site() (_ fs.FS, done func(), err error) {
+	var f *os.File
+	if inv.operand == "-" {
+		f, err = spool(inv.stdin, inv.work)
+	} else {
+		st, err := os.Stat(inv.operand)
+		if err != nil {
+			return nil, nil, err
+		}
+		if st.IsDir() {
+			return siteFS(inv.operand), func() {}, nil
+		}
+		if !st.Mode().IsRegular() {
+			return nil, nil, fmt.Errorf("%s is neither a directory nor a regular file", inv.operand)
+		}
+		f, err = os.Open(inv.operand)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := openTar(f)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return t, func() { f.Close() }, nil
 }
 
 func directory(name string) error {

@@ -23,17 +23,20 @@ type command struct {
 	summary string
 	help    string
 	run     func(*invocation) (int, error)
+	most    int // operands; one at least
 }
 
 func commands() []command {
 	return []command{
-		{"receipt", "check one signed envelope", helpReceipt, runReceipt},
-		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle},
-		{"log", "check a whole log from a directory of tiles", helpLog, runLog},
-		{"run", "hold one run of a log to the laws", helpRun, runRun},
-		{"corpus", "check a frozen corpus of cases", helpCorpus, runCorpus},
-		{"corpus new", "begin a corpus, or go on with a draft", helpCorpusNew, runCorpusNew},
-		{"inspect", "show any artifact, and check nothing", helpInspect, runInspect},
+		{"receipt", "check one signed envelope", helpReceipt, runReceipt, 1},
+		{"bundle", "check a receipt and its place in the log", helpBundle, runBundle, 1},
+		{"consistency", "check that one checkpoint extends another", helpConsistency, runConsistency, 2},
+		{"fork", "judge evidence that a log signed two histories", helpFork, runFork, 2},
+		{"log", "check a whole log from its tiles", helpLog, runLog, 1},
+		{"run", "hold one run of a log to the laws", helpRun, runRun, 1},
+		{"corpus", "check a frozen corpus of cases", helpCorpus, runCorpus, 1},
+		{"corpus new", "begin a corpus, or go on with a draft", helpCorpusNew, runCorpusNew, 1},
+		{"inspect", "show any artifact, and check nothing", helpInspect, runInspect, 1},
 	}
 }
 

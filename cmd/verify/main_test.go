@@ -135,6 +135,16 @@ func fixtures(t testing.TB) map[string][]byte {
 	good := testlog.New(t)
 	good.Examples()
 	site("good", good, good.Size(), files)
+	heads(good, files)
+	long := testlog.New(t)
+	grown := receipttest.NewRun(receipt.KeyID(testlog.ID("engine")), "long")
+	long.Append(long.Sign(grown.Add(receipttest.Open(testlog.Origin)), "engine"))
+	for long.Size() < 600 {
+		long.Append(long.Sign(grown.Add(receipttest.Judgment(strconv.FormatUint(long.Size(), 10), receipttest.Admit("rule-1"))), "engine"))
+	}
+	site("long", long, 550, files)
+	site("longer", long, 600, files)
+	files["older-long.checkpoint"] = long.Checkpoint(550)
 	files["badsite/checkpoint"] = good.SignHead(checkpoint.Checkpoint{Origin: testlog.Origin, Size: good.Size(), Root: merkle.Hash{1}}, "w1", "w2")
 	for name, data := range files {
 		if rest, ok := strings.CutPrefix(name, "good/tile/"); ok {
@@ -144,6 +154,33 @@ func fixtures(t testing.TB) map[string][]byte {
 	l.Change(trust.Change{Revoke: []trust.Revocation{{Key: trust.PublicKey(testlog.Public("engine")), From: admit, HasFrom: true}}})
 	files["later.chain.json"] = (&bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size(), "w1", "w2")}).Append(nil)
 	return files
+}
+
+// heads are checkpoints of the site "good", of it as it was, and of another
+// history of the same log.
+func heads(good *testlog.Log, files map[string][]byte) {
+	size := good.Size()
+	files["older.checkpoint"] = good.Checkpoint(size-2, "w1", "w2")
+	files["same.checkpoint"] = good.Checkpoint(size, "w1", "w2")
+	proof := good.Growth(size-2, size)
+	add := checkpoint.AddCheckpoint{Old: size - 2, Proof: proof, Checkpoint: files["same.checkpoint"]}
+	files["growth.txt"] = add.Bytes()
+	add.Old = size - 3
+	files["growth-else.txt"] = add.Bytes()
+	add.Old, add.Proof = size-2, proof[1:]
+	files["growth-short.txt"] = add.Bytes()
+	other := func(size uint64) []byte {
+		return good.SignHead(checkpoint.Checkpoint{Origin: testlog.Origin, Size: size, Root: merkle.Hash{7}}, "w1", "w2")
+	}
+	files["other.checkpoint"], files["other-older.checkpoint"] = other(size), other(size-2)
+	same := bundle.Fork{Checkpoints: [2][]byte{files["same.checkpoint"], files["other.checkpoint"]}}
+	files["same.fork.json"] = same.Append(nil)
+	same.Checkpoints[1] = same.Checkpoints[0]
+	files["none.fork.json"] = same.Append(nil)
+	grown := bundle.Fork{Checkpoints: [2][]byte{files["other-older.checkpoint"], files["same.checkpoint"]}, Grown: true, Root: good.Root(size - 2), Proof: proof}
+	files["grown.fork.json"] = grown.Append(nil)
+	grown.Root = merkle.Hash{8}
+	files["bad.fork.json"] = grown.Append(nil)
 }
 
 func site(dir string, l *testlog.Log, size uint64, files map[string][]byte) {
@@ -257,7 +294,7 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("help bundle does not name --expect %s", key)
 		}
 	}
-	for _, text := range []string{helpMain(), helpReceipt, helpBundle, helpLog, helpCorpus, helpCorpusNew, helpInspect} {
+	for _, text := range []string{helpMain(), helpReceipt, helpBundle, helpConsistency, helpFork, helpLog, helpRun, helpCorpus, helpCorpusNew, helpInspect} {
 		for _, line := range strings.Split(text, "\n") {
 			if len(line) > 80 {
 				t.Errorf("longer than 80: %q", line)
@@ -286,6 +323,12 @@ func FuzzCommands(f *testing.F) {
 			}
 		}
 		var stdout, stderr bytes.Buffer
+		for _, args := range [][]string{{"fork", "--policy", at("none.policy"), "-"}, {"consistency", "--policy", at("none.policy"), "-", at("growth.txt")}} {
+			if status := run(args, bytes.NewReader(data), &stdout, &stderr); status == 2 {
+				t.Fatalf("%s: %s", args[0], stderr.String())
+			}
+		}
+		stdout.Reset()
 		if status := run([]string{"inspect", "-"}, bytes.NewReader(data), &stdout, &stderr); status == 2 || status > 3 || stdout.Len() == 0 {
 			t.Fatalf("inspect: %d %s", status, stderr.String())
 		}

@@ -25,8 +25,10 @@ func Build(t testing.TB) (*corpus.Manifest, map[string][]byte) {
 	t.Helper()
 	b := &builder{t: t, files: map[string][]byte{}, names: map[string]bool{}}
 
+	b.trustFiles()
 	for _, area := range []func(*builder){
-		canonicalForm,
+		canonicalForm, schema, identity, envelopes, roles, verdicts, dispositions, origins, previews, commitments, inclusion, checkpoints, policies, registryCases, bundles, lawCases, logs,
+		previewCommit, changeSets, escrow, reversible, rendered,
 	} {
 		area(b)
 	}
@@ -41,6 +43,7 @@ func Build(t testing.TB) (*corpus.Manifest, map[string][]byte) {
 // builder gathers cases.
 type builder struct {
 	t     testing.TB
+	world *world
 	area  string
 	spec  string // page#section of the cases that follow
 	files map[string][]byte

@@ -173,6 +173,15 @@ func (l *Log) Root(size uint64) merkle.Hash {
 	return root
 }
 
+// Growth returns the proof that the tree of one size is a prefix of that of
+// another.
+func (l *Log) Growth(from, to uint64) []merkle.Hash {
+	l.t.Helper()
+	proof, err := merkle.ConsistencyProof(from, to, l.read)
+	l.must(err)
+	return proof
+}
+
 // Checkpoint returns the signed checkpoint of size, cosigned by the witnesses
 // of these labels.
 func (l *Log) Checkpoint(size uint64, witnesses ...string) []byte {
