@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/obstat/obstat/preview"
@@ -58,3 +59,15 @@ type UnobservedError struct {
 
 func (e *UnobservedError) Error() string { return fmt.Sprintf("unobserved, %s: %v", e.Code, e.Err) }
 func (e *UnobservedError) Unwrap() error { return e.Err }
+
+// once is what a frozen effect of this package is applied at most.
+type once struct{ applied bool }
+
+// take fails from the second time on.
+func (o *once) take() error {
+	if o.applied {
+		return &RefusedError{"LIMIT-REACHED", errors.New("it was applied before")}
+	}
+	o.applied = true
+	return nil
+}

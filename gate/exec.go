@@ -45,6 +45,7 @@ func (e *Exec) Freeze() (Frozen, error) {
 type frozenExec struct {
 	root    string
 	process process
+	once
 }
 
 func (f *frozenExec) Plan() Plan {
@@ -72,6 +73,12 @@ func (f *frozenExec) Check(context.Context) error {
 }
 
 func (f *frozenExec) Apply(ctx context.Context, _ Call) Result {
+	if err := f.take(); err != nil {
+		return Result{Err: err}
+	}
+	if err := f.Check(ctx); err != nil { // it may have moved since
+		return Result{Err: err}
+	}
 	end, started, err := f.process.run(ctx)
 	if !started {
 		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}

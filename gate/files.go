@@ -81,6 +81,7 @@ func (f *Files) Freeze() (Frozen, error) {
 type frozenFiles struct {
 	root string
 	set  []write
+	once
 }
 
 func (f *frozenFiles) Plan() Plan {
@@ -119,6 +120,9 @@ func (f *frozenFiles) Check(context.Context) error {
 }
 
 func (f *frozenFiles) Apply(_ context.Context, call Call) Result {
+	if err := f.take(); err != nil {
+		return Result{Err: err}
+	}
 	failed := func(err error) Result { return Result{Err: &FailedError{codeIOError, receipt.RestoredYes, err}} }
 	t, err := openTree(f.root)
 	if err != nil {

@@ -90,7 +90,7 @@ type frozenHTTP struct {
 	host, port string
 	address    string
 	roots      *x509.CertPool
-	sent       bool
+	once
 }
 
 // Plan reads the request out of its bytes.
@@ -133,10 +133,9 @@ func (f *frozenHTTP) Check(context.Context) error { return nil }
 
 // Apply dials, sends, and reads the answer.
 func (f *frozenHTTP) Apply(ctx context.Context, _ Call) Result {
-	if f.sent {
-		return Result{Err: &RefusedError{"LIMIT-REACHED", errors.New("the request was sent before")}}
+	if err := f.take(); err != nil {
+		return Result{Err: err}
 	}
-	f.sent = true
 	ctx, cancel := context.WithTimeout(ctx, httpTime)
 	defer cancel()
 	conn, err := f.dial(ctx)

@@ -49,6 +49,7 @@ type frozenTool struct {
 	arguments    []byte
 	pin          receipt.Pin
 	call         func(context.Context, []byte) ([]byte, error)
+	once
 }
 
 func (f *frozenTool) Plan() Plan {
@@ -66,6 +67,9 @@ func (f *frozenTool) Invert() (Inverse, error) { return Inverse{None: codeExtern
 func (f *frozenTool) Check(context.Context) error { return nil }
 
 func (f *frozenTool) Apply(ctx context.Context, _ Call) Result {
+	if err := f.take(); err != nil {
+		return Result{Err: err}
+	}
 	out, err := f.call(ctx, slices.Clone(f.arguments))
 	if err != nil && !errors.As(err, new(*FailedError)) && !errors.As(err, new(*UnobservedError)) {
 		err = &FailedError{codeRemoteRefused, receipt.RestoredUnknown, err}

@@ -185,18 +185,20 @@ func (u *Undo) Freeze() (Frozen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &frozenUndo{frozenFiles: f.(*frozenFiles), undo: u}, nil
+	return &frozenUndo{frozenFiles: f.(*frozenFiles), outcome: u.Outcome, wrote: u.wrote, store: u.store}, nil
 }
 
 type frozenUndo struct {
 	*frozenFiles
-	undo *Undo
-	seen receipt.Observation // what was looked at; nil before that
+	outcome receipt.CID
+	wrote   []wroteRecord // never changed
+	store   *Store
+	seen    receipt.Observation // what was looked at; nil before that
 }
 
 func (f *frozenUndo) Plan() Plan {
 	return Plan{
-		Intent:  preview.Undo{Outcome: f.undo.Outcome, Root: f.root, Changes: f.changes()},
+		Intent:  preview.Undo{Outcome: f.outcome, Root: f.root, Changes: f.changes()},
 		Effects: f.effects(),
 	}
 }
@@ -208,19 +210,19 @@ func (f *frozenUndo) Check(ctx context.Context) error {
 		f.seen = receipt.Unobservable{Code: codeAccessLost}
 		return &FailedError{codeIOError, receipt.RestoredYes, err}
 	}
-	rec, err := f.undo.store.outcome(f.undo.Outcome)
+	rec, err := f.store.outcome(f.outcome)
 	if err != nil {
 		return &FailedError{codeIOError, receipt.RestoredYes, err}
 	}
 	if rec.Undone != "" {
-		return &RefusedError{codeAlreadyUndone, fmt.Errorf("outcome %s was undone by %s", f.undo.Outcome, rec.Undone)}
+		return &RefusedError{codeAlreadyUndone, fmt.Errorf("outcome %s was undone by %s", f.outcome, rec.Undone)}
 	}
 	return f.frozenFiles.Check(ctx)
 }
 
 // observe compares every postcondition that was recorded with what is there now.
 func (f *frozenUndo) observe() error {
-	if len(f.undo.wrote) == 0 {
+	if len(f.wrote) == 0 {
 		f.seen = receipt.Unobservable{Code: codeNotRecorded}
 		return nil
 	}
@@ -230,7 +232,7 @@ func (f *frozenUndo) observe() error {
 	}
 	defer t.close()
 	var all []receipt.Comparison
-	for _, w := range f.undo.wrote {
+	for _, w := range f.wrote {
 		c, err := w.compare(t)
 		if err != nil {
 			return err
@@ -276,7 +278,7 @@ func (f *frozenUndo) Compensates() *receipt.Compensates {
 	if f.seen == nil {
 		return nil
 	}
-	return &receipt.Compensates{Outcome: f.undo.Outcome, Observation: f.seen}
+	return &receipt.Compensates{Outcome: f.outcome, Observation: f.seen}
 }
 
 // compensated is what an undo that was interrupted had seen before it changed
