@@ -20,10 +20,10 @@ import (
 
 // Bounds of one audit.
 const (
-	MaxStatements = 1 << 20  // statements held in memory to find one that stands twice
-	windowBytes   = 16 << 20 // of entry bundles looked at together
-	windowPieces  = 64       // the same, in bundles
-	maxCheckpoint = 1 << 20  // bytes of the checkpoint file
+	MaxStatements = 1 << 20 // statements held in memory to find one that stands twice
+	windowBytes   = 4 << 20 // of entry bundles looked at together
+	windowPieces  = 64      // the same, in bundles
+	maxCheckpoint = 1 << 20 // bytes of the checkpoint file
 	maxBundleFile = 256 * (2 + merkle.MaxEntry)
 )
 
