@@ -45,21 +45,39 @@ func (e *Exec) Freeze() (Frozen, error) {
 type frozenExec struct {
 	root    string
 	process process
+	once
 }
 
-func (f *frozenExec) Intent() preview.Intent {
+func (f *frozenExec) Plan() Plan {
 	p := &f.process
-	return preview.Exec{
-		Root: f.root, Dir: p.dir, Program: p.program.path, File: p.program.sum,
-		Argv: p.argv, Env: p.env, Stdin: preview.ContentOf(p.stdin),
+	return Plan{
+		Intent: preview.Exec{
+			Root: f.root, Dir: p.dir, Program: p.program.path, File: p.program.sum,
+			Argv: p.argv, Env: p.env, Stdin: preview.ContentOf(p.stdin),
+		},
+		Effects: []preview.Effect{{On: preview.OnExec, Target: p.program.path}},
 	}
 }
 
 func (f *frozenExec) Close() error { return f.process.program.close() }
 
-func (f *frozenExec) Fire(ctx context.Context) Result {
+// Invert says that nobody knows what would undo a command.
+func (f *frozenExec) Invert() (Inverse, error) { return Inverse{None: codeNotSupported}, nil }
+
+// Check looks whether the working directory is still inside the root.
+func (f *frozenExec) Check(context.Context) error {
 	if err := inside(f.root, f.process.dir); err != nil {
-		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}
+		return &FailedError{codeStartFailed, receipt.RestoredYes, err}
+	}
+	return nil
+}
+
+func (f *frozenExec) Apply(ctx context.Context, _ Call) Result {
+	if err := f.take(); err != nil {
+		return Result{Err: err}
+	}
+	if err := f.Check(ctx); err != nil { // it may have moved since
+		return Result{Err: err}
 	}
 	end, started, err := f.process.run(ctx)
 	if !started {

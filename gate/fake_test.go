@@ -80,13 +80,15 @@ func words(rec *client.Recorded) string {
 // probe is an effect that counts how often it fires, and looks at the log when
 // it does.
 type probe struct {
-	data   []byte
-	result Result
-	onFire func()
-	fired  int
-	closed int
-	frozen int
-	noFire error // Freeze fails with it
+	data    []byte
+	result  Result
+	onFire  func()
+	fired   int
+	closed  int
+	frozen  int
+	noFire  error // Freeze fails with it
+	noCheck error // Check fails with it
+	inverse Inverse
 }
 
 type frozenProbe struct {
@@ -102,14 +104,18 @@ func (p *probe) Freeze() (Frozen, error) {
 	return &frozenProbe{p, bytes.Clone(p.data)}, nil
 }
 
-func (f *frozenProbe) Intent() preview.Intent {
-	return preview.Exec{
+func (f *frozenProbe) Plan() Plan {
+	return Plan{Intent: preview.Exec{
 		Root: "/root", Dir: "/root", Program: "/bin/probe", File: preview.ContentOf([]byte("probe")),
 		Argv: []string{"probe"}, Stdin: preview.ContentOf(f.data),
-	}
+	}}
 }
 
-func (f *frozenProbe) Fire(context.Context) Result {
+func (f *frozenProbe) Invert() (Inverse, error) { return f.p.inverse, nil }
+
+func (f *frozenProbe) Check(context.Context) error { return f.p.noCheck }
+
+func (f *frozenProbe) Apply(context.Context, Call) Result {
 	f.p.fired++
 	if f.p.onFire != nil {
 		f.p.onFire()
@@ -145,11 +151,20 @@ func secret(t testing.TB) preview.RunSecret {
 	return s
 }
 
+func store(t testing.TB) *Store {
+	t.Helper()
+	s, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // gated returns a gate over a log in which the run is open.
 func gated(t testing.TB, rules ...Rule) (*Gate, *fakeLog) {
 	t.Helper()
 	l := &fakeLog{}
-	g, err := New(Config{Log: l, Secret: secret(t), Rules: rules, Now: time.Now, Patience: 30 * time.Millisecond})
+	g, err := New(Config{Log: l, Store: store(t), Secret: secret(t), Rules: rules, Now: time.Now, Patience: 30 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +180,7 @@ func gated(t testing.TB, rules ...Rule) (*Gate, *fakeLog) {
 
 func request(e Effect) Request {
 	return Request{
-		Effect: e, Task: "task", Attempt: 1, Class: receipt.Green, Origin: verdict.Whole(verdict.Replay), Inverse: receipt.Unneeded{},
+		Effect: e, Task: "task", Attempt: 1, Class: receipt.Green, Origin: verdict.Whole(verdict.Replay),
 		Effects: []preview.Effect{{On: preview.OnExec, Target: "probe"}},
 		Inputs:  []preview.Input{{Name: "in", Value: "put"}},
 		Slots:   []preview.Slot{{Name: "slot", Value: "filled", Source: "test"}},

@@ -209,7 +209,10 @@ func TestResultsBecomeDispositions(t *testing.T) {
 		{&FailedError{codeExitStatus, receipt.RestoredUnknown, errors.New("exit 1")}, "failed", receipt.RestoredUnknown},
 		{&FailedError{codeStartFailed, receipt.RestoredYes, errors.New("no such file")}, "failed", receipt.RestoredYes},
 		{errors.New("no idea"), "failed", receipt.RestoredUnknown},
-		{&MovedError{Change: 3}, "failed", receipt.RestoredUnknown}, // of a change that there is not
+		{&MovedError{Key: "x", Seen: preview.ContentOf(nil)}, "failed", receipt.RestoredUnknown}, // of a file that it does not rest on
+		{&RefusedError{codeLockHeld, errors.New("held")}, "refused", ""},
+		{&WithheldError{"TITLE-MISSING", errors.New("no title")}, "withheld", ""},
+		{&UnobservedError{codeNoAnswer, errors.New("silence")}, "unobserved", ""},
 	} {
 		g, l := gated(t, says(admits, nil))
 		j := judged(t, g, &probe{result: Result{Err: c.err}})
@@ -446,9 +449,9 @@ func TestGateSpeaksTheVocabulary(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotJudge(t *testing.T) {
-	ok := Config{Log: &fakeLog{}, Secret: secret(t), Rules: []Rule{says(admits, nil)}, Now: time.Now, Patience: time.Second}
+	ok := Config{Log: &fakeLog{}, Store: store(t), Secret: secret(t), Rules: []Rule{says(admits, nil)}, Now: time.Now, Patience: time.Second}
 	for name, spoil := range map[string]func(*Config){
-		"no log": func(c *Config) { c.Log = nil }, "no rule": func(c *Config) { c.Rules = nil },
+		"no log": func(c *Config) { c.Log = nil }, "no store": func(c *Config) { c.Store = nil }, "no rule": func(c *Config) { c.Rules = nil },
 		"no clock": func(c *Config) { c.Now = nil }, "no patience": func(c *Config) { c.Patience = 0 },
 		"half a millisecond": func(c *Config) { c.Patience = time.Millisecond / 2 },
 	} {

@@ -17,22 +17,33 @@ import (
 // hear of it.
 const recordTime = time.Minute
 
-// Judged is a request whose judgment stands in the log. Only Judge makes one.
+// Judged is a request whose judgment is recorded, or the fault over which it
+// may happen unjudged. Only Judge makes one.
 type Judged struct {
-	gate    *Gate
-	request Request
-	sealed  *sealed
-	verdict verdict.Verdict
-	record  *client.Recorded
+	gate      *Gate
+	request   Request
+	sealed    *sealed
+	verdict   verdict.Verdict // zero where there is none
+	unjudged  error           // why there is none
+	statement *receipt.Decoded
+	record    *client.Recorded // nil where the statement was spooled
 
 	mu      sync.Mutex
 	outcome *Outcome // once it is settled; owned by mu
 }
 
-// Verdict is what the rules said together.
+// Verdict is what the rules said together; the zero Verdict where they came to
+// none and the request may happen all the same (see Unjudged).
 func (j *Judged) Verdict() verdict.Verdict { return j.verdict }
 
-// Record is the judgment as it stands in the log.
+// Unjudged says why there is no verdict, where the gate is told to let the
+// effect happen in spite of that; nil otherwise.
+func (j *Judged) Unjudged() error { return j.unjudged }
+
+// Statement is the judgment, or the open fault, as it was recorded.
+func (j *Judged) Statement() *receipt.Decoded { return j.statement }
+
+// Record is the statement as it stands in the log; nil where it was spooled.
 func (j *Judged) Record() *client.Recorded { return j.record }
 
 // Digest is the preview digest that was judged.
@@ -40,7 +51,7 @@ func (j *Judged) Digest() receipt.Digest { return j.sealed.rho.Digest() }
 
 // Recovery is what whoever was refused can do about it; false for an admit.
 func (j *Judged) Recovery() (receipt.Recovery, bool) {
-	jd, ok := j.record.Statement.Statement.Receipt.(receipt.Judgment)
+	jd, ok := j.statement.Statement.Receipt.(receipt.Judgment)
 	if !ok {
 		return receipt.Recovery{}, false
 	}
@@ -52,18 +63,23 @@ type Outcome struct {
 	// Disposition is what was recorded; nil after a denial, whose judgment is
 	// all there is to say.
 	Disposition receipt.Disposition
-	// Record is the outcome as it stands in the log; nil after a denial, and
-	// where it could not be recorded yet.
+	// Compensates says what an undo saw before it acted; nil otherwise.
+	Compensates *receipt.Compensates
+	// Statement is the outcome as it was recorded; nil after a denial, and where
+	// it could not be recorded yet.
+	Statement *receipt.Decoded
+	// Record is the outcome as it stands in the log; nil also where it was
+	// spooled.
 	Record *client.Recorded
-	// Process is what a command that ran left behind.
-	Process *Process
+	// Result is what the effect gave back; nil where it was not applied.
+	Result *Result
 	// Err says in words for the engine what the disposition says in a code. It
 	// stands in no receipt.
 	Err error
 }
 
 // Commit lets the effect happen if it was admitted, and records what became of
-// it: by then the judgment stands in the log, which is what a Judged means.
+// it: by then the judgment is recorded, which is what a Judged means.
 //
 // A refusal is an Outcome, not an error. The error is the log's, where an
 // outcome that it comes with could not be recorded; Commit again then records
@@ -79,14 +95,28 @@ func (j *Judged) Commit(ctx context.Context) (*Outcome, error) {
 	return j.outcome, j.tell(ctx)
 }
 
-// Withdraw settles an admitted or escalated request that will not be committed.
+// Withdraw settles a request that whoever asked does not want any more.
 func (j *Judged) Withdraw(ctx context.Context) (*Outcome, error) {
+	return j.cancel(ctx, receipt.Cancelled{Code: codeWithdrawn, Recovery: recoverUnwanted})
+}
+
+// Discard settles a request that the engine lets go.
+func (j *Judged) Discard(ctx context.Context) (*Outcome, error) {
+	return j.cancel(ctx, receipt.Cancelled{Code: codeDiscarded, Recovery: recoverUnwanted})
+}
+
+// Replace settles a request in whose place another one has come.
+func (j *Judged) Replace(ctx context.Context) (*Outcome, error) {
+	return j.cancel(ctx, receipt.Cancelled{Code: codeReplaced, Recovery: recoverReplaced})
+}
+
+func (j *Judged) cancel(ctx context.Context, d receipt.Cancelled) (*Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.outcome != nil {
-		return j.outcome, errors.New("gate: the request is settled and cannot be withdrawn")
+		return j.outcome, errors.New("gate: the request is settled and cannot be cancelled")
 	}
-	if j.outcome = withdrawn(nil); j.verdict.Arm() == verdict.ArmDeny {
+	if j.outcome = (&Outcome{Disposition: d}); j.verdict.Arm() == verdict.ArmDeny {
 		j.outcome = &Outcome{}
 	}
 	return j.outcome, j.tell(ctx)
@@ -98,10 +128,10 @@ func withdrawn(why error) *Outcome {
 
 // settle decides what becomes of the request, and makes it happen.
 func (j *Judged) settle(ctx context.Context) *Outcome {
-	switch j.verdict.Arm() {
-	case verdict.ArmAdmit:
+	switch {
+	case j.unjudged != nil, j.verdict.Arm() == verdict.ArmAdmit:
 		return j.fire(ctx)
-	case verdict.ArmEscalate:
+	case j.verdict.Arm() == verdict.ArmEscalate:
 		return j.await(ctx)
 	}
 	return &Outcome{}
@@ -109,7 +139,7 @@ func (j *Judged) settle(ctx context.Context) *Outcome {
 
 // await waits for an answer to an escalation. Nobody can give one yet.
 func (j *Judged) await(ctx context.Context) *Outcome {
-	expires := time.UnixMilli(j.record.Statement.Statement.Call.Expires)
+	expires := time.UnixMilli(j.statement.Statement.Call.Expires)
 	for left := expires.Sub(j.gate.cfg.Now()); left > 0; left = expires.Sub(j.gate.cfg.Now()) {
 		t := time.NewTimer(left)
 		select {
@@ -138,7 +168,11 @@ func (j *Judged) fire(ctx context.Context) (out *Outcome) {
 		return discarded(err) // what was judged can no longer be had
 	}
 	defer func() { out.Err = errors.Join(out.Err, frozen.Close()) }()
-	now, err := j.request.preview(frozen.Intent()).Seal(j.gate.cfg.Secret)
+	p, err := j.request.preview(frozen.Plan())
+	if err != nil {
+		return discarded(err)
+	}
+	now, err := p.Seal(j.gate.cfg.Secret)
 	if err != nil {
 		return discarded(err) // and what is there instead is no request at all
 	}
@@ -148,64 +182,105 @@ func (j *Judged) fire(ctx context.Context) (out *Outcome) {
 			Err:         fmt.Errorf("%s was judged, and what is about to be fired is %s", j.Digest(), now.Digest()),
 		}
 	}
-	res, panicked := fireOnce(ctx, frozen)
-	if panicked != nil {
-		return &Outcome{Disposition: receipt.Unobserved{Code: codeCrashed}, Err: panicked}
+	for _, r := range j.gate.cfg.Rules {
+		if s, ok := r.(Standing); ok && j.unjudged == nil {
+			if code, err := s.Stands(ctx); err != nil {
+				return &Outcome{Disposition: receipt.Refused{Code: code, Recovery: recoveryOfRefusal(code)}, Err: err}
+			}
+		}
 	}
-	return j.became(now.Digest(), res)
+	res, checked := j.apply(ctx, frozen)
+	out = j.became(now.Digest(), res, checked)
+	if u, ok := frozen.(Compensator); ok {
+		out.Compensates = u.Compensates()
+	}
+	return out
 }
 
-// fireOnce calls the sink. A sink that panics has fired, for all that anybody
-// knows: the call is settled by that, so that who recovers from the panic and
-// commits again does not fire again.
-func fireOnce(ctx context.Context, frozen Frozen) (res Result, panicked error) {
+// apply checks the precondition and calls the sink. A sink that panics has
+// fired, for all that anybody knows: the call is settled by that, so that who
+// recovers from the panic and commits again does not fire again. checked is
+// false where it did not come to applying.
+func (j *Judged) apply(ctx context.Context, frozen Frozen) (res Result, checked bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			panicked = fmt.Errorf("the sink panicked, and it may or may not have fired: %v", p)
+			res.Err = &UnobservedError{codeCrashed, fmt.Errorf("the sink panicked: %v", p)}
 		}
 	}()
-	return frozen.Fire(ctx), nil
+	if err := frozen.Check(ctx); err != nil {
+		return Result{Err: err}, false
+	}
+	checked = true
+	return frozen.Apply(ctx, Call{
+		Judgment: j.statement.CID, Request: j.Digest(),
+		Intend: func(record []byte) error { return j.gate.cfg.Store.putIntent(j.statement.CID, record) },
+		step:   j.gate.cfg.Store.step,
+	}), checked
 }
 
-// became puts the result of firing into the words of a receipt.
-func (j *Judged) became(fired receipt.Digest, res Result) *Outcome {
-	out := &Outcome{Process: res.Process, Err: res.Err}
-	var moved *MovedError
-	var failed *FailedError
+// became puts the result into the words of a receipt.
+func (j *Judged) became(fired receipt.Digest, res Result, checked bool) *Outcome {
+	out := &Outcome{Err: res.Err}
+	if checked {
+		out.Result = &res
+	}
+	var (
+		moved      *MovedError
+		refused    *RefusedError
+		withheld   *WithheldError
+		failed     *FailedError
+		unobserved *UnobservedError
+	)
 	switch {
+	case res.Err == nil && res.Rendered:
+		out.Disposition = receipt.Rendered{Digest: fired}
 	case res.Err == nil:
 		wrote, err := j.sealed.wrote(res.Wrote)
 		out.Disposition, out.Err = receipt.Committed{Fired: fired, Wrote: wrote}, err
-	case errors.As(res.Err, &moved) && moved.Change >= 0 && moved.Change < len(j.sealed.opened.Changes) && moved.Seen != moved.Expected:
-		stale, err := j.sealed.stale(moved)
-		if err != nil { // a salt and a content; neither can be refused
-			out.Err = errors.Join(out.Err, err)
+	case errors.As(res.Err, &moved):
+		if stale, err := j.sealed.stale(moved); err == nil {
+			out.Disposition = stale
+			break
 		}
-		out.Disposition = stale
+		out.Disposition = receipt.Failed{Code: codeIOError, Restored: receipt.RestoredUnknown} // a sink that names no read
+	case errors.As(res.Err, &refused):
+		out.Disposition = receipt.Refused{Code: refused.Code, Recovery: recoveryOfRefusal(refused.Code)}
+	case errors.As(res.Err, &withheld):
+		out.Disposition = receipt.Withheld{Code: withheld.Code, Recovery: recoverSlots}
 	case errors.As(res.Err, &failed):
 		out.Disposition = receipt.Failed{Code: failed.Code, Restored: failed.Restored}
+	case errors.As(res.Err, &unobserved):
+		out.Disposition = receipt.Unobserved{Code: unobserved.Code}
+	case !checked:
+		out.Disposition = receipt.Failed{Code: codeStartFailed, Restored: receipt.RestoredYes}
 	default:
 		out.Disposition = receipt.Failed{Code: codeIOError, Restored: receipt.RestoredUnknown}
 	}
 	return out
 }
 
-// tell records the outcome, if there is one to record and it is not yet.
+// tell records the outcome, if there is one to record and it is not yet, and
+// tidies up behind it.
 func (j *Judged) tell(ctx context.Context) error {
-	if j.outcome.Disposition == nil || j.outcome.Record != nil {
+	out := j.outcome
+	if out.Disposition == nil || out.Statement != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	rec, err := j.gate.cfg.Log.Record(ctx, client.Entry{
+	st, rec, err := j.gate.record(ctx, client.Entry{
 		Receipt: receipt.Outcome{
-			Of: j.record.Statement.ReceiptCID, Request: j.Digest(), Disposition: j.outcome.Disposition,
+			Of: j.statement.ReceiptCID, Request: j.Digest(), Disposition: out.Disposition, Compensates: out.Compensates,
 		},
-		Settles: j.record.Statement.CID,
-	})
+		Settles: j.statement.CID,
+	}, j.record == nil)
 	if err != nil {
 		return fmt.Errorf("the outcome could not be recorded: %w", err)
 	}
-	j.outcome.Record = rec
+	out.Statement, out.Record = st, rec
+	if out.Result != nil && out.Result.Done != nil {
+		out.Err = errors.Join(out.Err, out.Result.Done())
+	}
+	out.Err = errors.Join(out.Err, j.gate.cfg.Store.settled(j.statement, st, j.sealed))
 	return nil
 }

@@ -46,7 +46,7 @@ func marked(t *testing.T) (path string, at int64) {
 		t.Fatal(err)
 	}
 	i := bytes.Index(b, marker)
-	if i < 0 || bytes.Index(b[i+1:], marker) >= 0 {
+	if i < 0 || bytes.Contains(b[i+1:], marker) {
 		t.Fatal("the marker does not stand in the executable once")
 	}
 	path = filepath.Join(realDir(t), "prog")
@@ -68,10 +68,17 @@ func digests(t *testing.T, path string, at int64) map[receipt.Digest]byte {
 	for _, c := range []byte("AB") {
 		b[at] = c
 		req := request(nil)
-		rho, err := req.preview(preview.Exec{
-			Root: filepath.Dir(path), Dir: filepath.Dir(path), Program: path, File: preview.ContentOf(b),
-			Argv: []string{"prog"}, Env: []string{markerEnv},
-		}).Seal(secret(t))
+		p, err := req.preview(Plan{
+			Intent: preview.Exec{
+				Root: filepath.Dir(path), Dir: filepath.Dir(path), Program: path, File: preview.ContentOf(b),
+				Argv: []string{"prog"}, Env: []string{markerEnv},
+			},
+			Effects: []preview.Effect{{On: preview.OnExec, Target: path}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rho, err := p.Seal(secret(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,8 +171,8 @@ func TestProgramRewrittenInPlace(t *testing.T) {
 				}
 				if out := commit(t, j); out.Disposition.Word() != "committed" {
 					other++
-				} else if ran++; prints[j.Digest()] != out.Process.Stdout[0] {
-					t.Fatalf("the program that prints %q was judged, and %q ran", prints[j.Digest()], out.Process.Stdout)
+				} else if ran++; prints[j.Digest()] != out.Result.Process.Stdout[0] {
+					t.Fatalf("the program that prints %q was judged, and %q ran", prints[j.Digest()], out.Result.Process.Stdout)
 				}
 			}
 			if writes.Load() == 0 || ran == 0 {

@@ -29,7 +29,7 @@ func TestGateOverARealLog(t *testing.T) {
 	}
 	defer run.Close()
 	g, err := New(Config{
-		Log: run, Secret: run.Secret(), Now: time.Now, Patience: 20 * time.Millisecond,
+		Log: run, Store: store(t), Secret: run.Secret(), Now: time.Now, Patience: 20 * time.Millisecond,
 		Rules: []Rule{RuleFunc(func(ctx context.Context, p Proposal) (verdict.Verdict, error) {
 			if p.Class == receipt.Red {
 				return escalates, nil

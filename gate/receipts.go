@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"errors"
+
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
 )
@@ -102,14 +104,20 @@ func (s *sealed) wrote(found []preview.Content) ([]receipt.Wrote, error) {
 	return all, nil
 }
 
-// stale commits to what was found where a change's witness was expected.
+// stale commits to what was found where the request rests on something else. It
+// fails where the request does not rest on it, or it has not moved.
 func (s *sealed) stale(m *MovedError) (receipt.Stale, error) {
-	ch := s.opened.Changes[m.Change]
-	seen, err := ch.Before.With(m.Seen.Value())
-	if err != nil {
-		return receipt.Stale{}, err
+	for _, r := range s.opened.Reads {
+		if r.Key.Item().Value != preview.Text(m.Key) || r.Seen.Item().Value != m.Expected.Value() || m.Seen == m.Expected {
+			continue
+		}
+		seen, err := r.Seen.With(m.Seen.Value())
+		if err != nil {
+			return receipt.Stale{}, err
+		}
+		return receipt.Stale{
+			Key: committed(r.Key), Expected: r.Seen.Commitment(), Seen: seen.Commitment(), Recovery: recoverStale,
+		}, nil
 	}
-	return receipt.Stale{
-		Key: committed(ch.Path), Expected: ch.Before.Commitment(), Seen: seen.Commitment(), Recovery: recoverStale,
-	}, nil
+	return receipt.Stale{}, errors.New("the sink says that something has moved on which the request does not rest")
 }

@@ -88,11 +88,11 @@ func TestExecThroughTheGate(t *testing.T) {
 		return &Exec{Root: dir, Dir: dir, Program: shell, Argv: []string{"sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
 	}
 	out := commit(t, judged(t, g, run("echo made > made; echo said")))
-	if string(out.Process.Stdout) != "said\n" || !equal(listing(t, dir), map[string]string{"made": "made\n"}) {
-		t.Errorf("%q, %v", out.Process.Stdout, listing(t, dir))
+	if string(out.Result.Process.Stdout) != "said\n" || !equal(listing(t, dir), map[string]string{"made": "made\n"}) {
+		t.Errorf("%q, %v", out.Result.Process.Stdout, listing(t, dir))
 	}
 	out = commit(t, judged(t, g, run("exit 3")))
-	if f := out.Disposition.(receipt.Failed); f.Code != codeExitStatus || f.Restored != receipt.RestoredUnknown || out.Process.Exit != 3 {
+	if f := out.Disposition.(receipt.Failed); f.Code != codeExitStatus || f.Restored != receipt.RestoredUnknown || out.Result.Process.Exit != 3 {
 		t.Errorf("%+v", f)
 	}
 	e := run("echo made > made2")
@@ -149,7 +149,7 @@ func TestFreezeSharesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		intent := func() string { return fmt.Sprintf("%v", frozen.Intent()) }
+		intent := func() string { return fmt.Sprintf("%v", frozen.Plan()) }
 		said, fires := intent(), c.fires(frozen)
 		c.change()
 		if intent() != said || c.fires(frozen) != fires {

@@ -59,6 +59,28 @@ func multihash(b []byte) bool {
 	return len(b) == 34 && (b[0] == 0x1e || b[0] == 0x12) && b[1] == 0x20
 }
 
+// Join returns what c and d say together. They must not say two things
+// (PREVIEW-CONTEXT).
+func (c Context) Join(d Context) (Context, error) {
+	others := d.pins()
+	for i, p := range c.pins() {
+		other := *others[i].pin
+		if *p.pin != (Pin{}) && other != (Pin{}) && *p.pin != other {
+			return c, bad(report.CodePreviewContext, "ctx."+p.name, "one pin", "two that differ")
+		}
+		if *p.pin == (Pin{}) {
+			*p.pin = other
+		}
+	}
+	if c.Approval != "" && d.Approval != "" && c.Approval != d.Approval {
+		return c, bad(report.CodePreviewContext, "ctx.approval", "one class", "two that differ")
+	}
+	if c.Approval == "" {
+		c.Approval = d.Approval
+	}
+	return c, nil
+}
+
 // object returns ctx without its blind.
 func (c *Context) object() jcs.Object {
 	o := make(jcs.Object, 0, 8)

@@ -455,3 +455,20 @@ func BenchmarkOpenExec(b *testing.B) {
 		}
 	}
 }
+
+func TestContextsJoin(t *testing.T) {
+	all := anExec().Context
+	for _, c := range [][3]Context{
+		{{}, {}, {}}, {all, {}, all}, {{}, all, all}, {all, all, all},
+		{{Plan: all.Plan}, {Tool: all.Tool, Approval: "x"}, {Plan: all.Plan, Tool: all.Tool, Approval: "x"}},
+	} {
+		if got, err := c[0].Join(c[1]); err != nil || got != c[2] {
+			t.Errorf("%v and %v are %v, %v", c[0], c[1], got, err)
+		}
+	}
+	for _, c := range []Context{{Plan: all.Policy}, {Approval: "one-person"}} {
+		if got, err := all.Join(c); report.CodeOf(err) != report.CodePreviewContext {
+			t.Errorf("%v took %v: %v", all, c, got)
+		}
+	}
+}

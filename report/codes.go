@@ -222,6 +222,9 @@ const (
 	CodeRunExists       Code = "RUN-EXISTS"
 	CodeRunStore        Code = "RUN-STORE"
 
+	// The gate's own store (gate).
+	CodeGateStore Code = "GATE-STORE"
+
 	// Proof bundles and registry chains (bundle).
 	CodeProofBundleSize      Code = "BUNDLE-SIZE"
 	CodeProofBundleMediaType Code = "BUNDLE-MEDIA-TYPE"
@@ -535,6 +538,7 @@ var Meaning = map[Code]string{
 	CodeLogForked:            "a log signed two roots for one tree size",
 	CodeRunExists:            "the directory of a new run holds a run already",
 	CodeRunStore:             "what a run's directory holds is not that run's statements in order",
+	CodeGateStore:            "a file of the gate's store is not what the gate wrote there",
 	CodeProofBundleSize:      "a proof bundle, registry chain or envelope is larger than the limit",
 	CodeProofBundleMediaType: "the JSON does not say that it is a proof bundle, or a registry chain where one is asked for",
 	CodeProofBundleUnknown:   "a proof bundle has a member that its format does not",

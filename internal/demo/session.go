@@ -73,8 +73,12 @@ func (d *demo) session(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.run.Close()) }()
+	kept, err := gate.OpenStore(d.path("gate"))
+	if err != nil {
+		return err
+	}
 	s.gate, err = gate.New(gate.Config{
-		Log: s.run, Secret: s.run.Secret(), Rules: s.rules(), Now: time.Now, Patience: s.patience,
+		Log: s.run, Store: kept, Secret: s.run.Secret(), Rules: s.rules(), Now: time.Now, Patience: s.patience,
 	})
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func (s *stage) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listed := string(out.Process.Stdout)
+	listed := string(out.Result.Process.Stdout)
 	s.check(listed == "README\nsrc/main.txt\n", "git lists %s", strings.Join(strings.Fields(listed), " and "))
 	s.check(exists(s.repo, ".git/refs/heads/main"), "there is a commit on main")
 	return nil
@@ -266,7 +270,6 @@ func (s *stage) do(ctx context.Context, a act) (*gate.Outcome, error) {
 	w := &watched{Effect: a.effect, log: s.log}
 	req := gate.Request{
 		Effect: w, Class: receipt.Green, Origin: verdict.Whole(verdict.Replay),
-		Inverse: receipt.NoInverse{Code: "NOT-SUPPORTED"}, // this version keeps nothing to undo with
 		Context: preview.Context{Policy: preview.Pin(receipt.PinBLAKE3([]byte(policyText)))},
 	}
 	if a.class != "" {
@@ -349,16 +352,16 @@ var digests = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{56}\b`)
 func remark(out *gate.Outcome) string {
 	var moved *gate.MovedError
 	if errors.As(out.Err, &moved) {
-		return moved.Path + " is not what the change was made from; nothing was applied"
+		return moved.Key + " is not what the change was made from; nothing was applied"
 	}
 	if f, ok := out.Disposition.(receipt.Failed); ok {
-		return fmt.Sprintf("%s %d, restored: %s", f.Code, out.Process.Exit, f.Restored)
+		return fmt.Sprintf("%s %d, restored: %s", f.Code, out.Result.Process.Exit, f.Restored)
 	}
 	if out.Err != nil {
 		return digests.ReplaceAllString(out.Err.Error(), "$1..")
 	}
-	if out.Process != nil {
-		return fmt.Sprintf("exit %d", out.Process.Exit)
+	if out.Result != nil && out.Result.Process != nil {
+		return fmt.Sprintf("exit %d", out.Result.Process.Exit)
 	}
 	return "witnesses held; every file is as judged"
 }
@@ -388,10 +391,10 @@ type watchedFrozen struct {
 	w *watched
 }
 
-func (f *watchedFrozen) Fire(ctx context.Context) gate.Result {
+func (f *watchedFrozen) Check(ctx context.Context) error {
 	f.w.fired = true
 	f.w.err = f.w.look(ctx)
-	return f.Frozen.Fire(ctx)
+	return f.Frozen.Check(ctx)
 }
 
 // look finds the judgment as the last leaf of the public log.

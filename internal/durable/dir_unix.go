@@ -18,12 +18,14 @@ func syncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Sync(); err != nil {
+	if err := syncOpenDir(d); err != nil {
 		d.Close()
 		return err
 	}
 	return d.Close()
 }
+
+func syncOpenDir(d *os.File) error { return d.Sync() }
 
 // lockFile takes flock, which belongs to the open file: a second open of the
 // same process is refused too, and a dead process holds nothing.

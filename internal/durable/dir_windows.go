@@ -35,6 +35,8 @@ func rename(from, to string) error {
 // undone by a power cut, which the engine's recovery bears.
 func syncDir(string) error { return nil }
 
+func syncOpenDir(*os.File) error { return nil }
+
 func lockFile(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 1<<20, new(windows.Overlapped))

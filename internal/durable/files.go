@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 )
 
@@ -71,4 +72,27 @@ func ReadFull(r Reader, p []byte, off int64) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// SyncFile makes what was written to an open file durable. It is for whoever
+// holds files open that are in no FS, below an os.Root; the rules of this
+// package for SyncData hold.
+func SyncFile(f *os.File) error { return syncData(f) }
+
+// SyncOpenDir makes creations, renames and removals in an open directory
+// durable, as FS.SyncDir does.
+func SyncOpenDir(d *os.File) error { return syncOpenDir(d) }
+
+// LockOpen takes the exclusive lock of an open file or directory, without
+// waiting; closing it gives the lock back. A lock held by somebody else is a
+// *LockedError.
+func LockOpen(f *os.File) error {
+	err := lockFile(f)
+	switch {
+	case errors.Is(err, errLocked):
+		return &LockedError{Name: f.Name()}
+	case err != nil:
+		return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+	return nil
 }

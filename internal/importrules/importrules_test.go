@@ -43,6 +43,7 @@ var outside = []string{
 	"client",
 	"gate",
 	"gate/policy",
+	"gate/sinktest",
 }
 
 // programs stand above both.
