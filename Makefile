@@ -45,7 +45,7 @@ vectors:
 
 # What does more with OBSTAT_HEAVY: every bit of a bundle, every fault of the disk,
 # every mutant of the engine, two hundred kills.
-HEAVY = ./bundle ./internal/rlog ./cmd/logd
+HEAVY = ./audit ./bundle ./internal/rlog ./cmd/logd
 
 test-heavy: SHELL = bash
 test-heavy: .SHELLFLAGS = -o pipefail -c
