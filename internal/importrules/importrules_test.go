@@ -44,6 +44,7 @@ var outside = []string{
 	"gate",
 	"gate/policy",
 	"gate/sinktest",
+	"gate/render",
 }
 
 // programs stand above both.
