@@ -166,9 +166,12 @@ func readText(text string, t template, value func(string) (Slot, error), sources
 			}
 		}
 		open, _ := next()
-		size := len(open) - len(strings.TrimLeft(open, "`"))
-		if size < 3 || open[size:] != "text" {
+		ticks := strings.TrimSuffix(open, "text")
+		if len(ticks) < 3 || strings.Trim(ticks, "`") != "" || open == ticks {
 			return fmt.Errorf("line %d opens no fence: %q", at, open)
+		}
+		if long := len(ticks) > 3 && !strings.Contains(slot.Value, ticks[1:]); long || strings.Contains(slot.Value, ticks) {
+			return fmt.Errorf("the fence in line %d is not one longer than the longest run inside", at)
 		}
 		var inside []string
 		for {
@@ -176,7 +179,10 @@ func readText(text string, t template, value func(string) (Slot, error), sources
 			if !ok {
 				return errors.New("a fence is not closed")
 			}
-			if closes(line, size) {
+			if closes(line, len(ticks)) {
+				if line != ticks {
+					return fmt.Errorf("line %d closes a fence and says more: %q", at, line)
+				}
 				break
 			}
 			inside = append(inside, line)
