@@ -253,6 +253,8 @@ DESCRIPTION
   run is never held.
 ` + helpTrust + `
 OTHER FLAGS
+  --hashes              look at no receipt: check the checkpoint, the entries,
+                        the tiles and the root
   --require CHECK       make a check required: a law, laws for all of them, or
                         registry under plain keys; may be repeated
 ` + helpAudit + helpStatus + `
