@@ -59,6 +59,7 @@ var programs = []string{
 var testOnly = []string{
 	"internal/corpusgen",
 	"internal/durable/faultfs",
+	"internal/gatecorpus",
 	"internal/importrules",
 	"internal/readme",
 	"internal/server/servertest",
