@@ -212,7 +212,7 @@ func TestWhereAProgramRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, _, err := (&process{program: p, argv: []string{"prog"}, env: []string{markerEnv}, dir: "/"}).run(t.Context())
+		e, _, err := (&process{program: p, argv: []string{"prog"}, env: []string{markerEnv}, dir: "/"}).run(t.Context(), opened(t, "/"))
 		if err := errors.Join(err, p.close()); err != nil || string(e.stdout.kept) != want {
 			t.Errorf("%q: %q, %v; want %q", pin, e.stdout.kept, err, want)
 		}

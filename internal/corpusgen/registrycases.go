@@ -283,7 +283,7 @@ func (b *builder) listing() {
 			corpus.Trust: b.put(b.path(name, ".trust"), []byte("obstat trust v1\norigin "+testlog.Origin+"\ngenesis "+b.world.log.Genesis.String()+"\n"+lines)),
 		}, Ask: corpus.Ask{Require: require}}, w, why)
 	}
-	open := unknown("REGISTRY-COMPLETE", report.CodeRegistryOpen)
+	open := unknown("REGISTRY-COMPLETE", report.CodeRegistryOpen).and(unknown("KEY-NOT-DISOWNED", report.CodeRegistryOpen))
 	under("complete", fmt.Sprintf("as-of %d %s\n", size, head), r.bundleOf(listed, size), ok(), "below an as-of line everything about the key is known")
 	under("complete-is-not-said", "", r.bundleOf(listed, size), open, "nothing shows that no later registry leaf exists", "REGISTRY-COMPLETE")
 	stripped := r.bundleOf(listed, size)

@@ -15,6 +15,7 @@ type Results struct {
 	Loads      []Load     `json:"loads"`
 	Offline    Offline    `json:"offline"`
 	WholeLog   WholeLog   `json:"whole_log"`
+	Gate       GateCost   `json:"gate"`
 	Ratios     []Ratio    `json:"ratios"`
 	Goals      []Goal     `json:"goals"`
 }
@@ -89,6 +90,7 @@ const (
 	goalLog        = "verify log, all cores: rate over Ed25519 verify on two cores"
 	goalHash       = "verify log --hashes, one core: leaves a second"
 	goalHashMemory = "verify log --hashes: bytes of anonymous memory"
+	goalGate       = "strict gate: p50 added to two submits, seconds"
 )
 
 func goals() []Goal {
@@ -100,6 +102,7 @@ func goals() []Goal {
 		{Name: goalLog, Bound: 0.85},
 		{Name: goalHash, Bound: 465_000},
 		{Name: goalHashMemory, Bound: 64 << 20, Most: true},
+		{Name: goalGate, Bound: 0.0004, Most: true},
 	}
 }
 
@@ -137,6 +140,7 @@ func (r *Results) relate() {
 	reach(goalLog, log)
 	reach(goalHash, r.WholeLog.HashRate)
 	reach(goalHashMemory, float64(r.WholeLog.HashMemory))
+	reach(goalGate, r.Gate.StrictP50)
 }
 
 func (r *Results) print(w io.Writer) {
@@ -160,6 +164,9 @@ func (r *Results) print(w io.Writer) {
 	row("verify log, %d leaves, all cores\t%.0f leaves/s, %d MiB of anonymous memory", whole.Leaves, whole.Rate, whole.Anonymous>>20)
 	row("the same, going on from a state\t%.0f leaves/s", whole.Resumed)
 	row("verify log --hashes, 1 core\t%.0f leaves/s, %d MiB of anonymous memory", whole.HashRate, whole.HashMemory>>20)
+	row("\nstrict gate, an effect that does nothing\tp50\tp99")
+	row("two submits, kept, sent and checked\t%s\t%s", short(r.Gate.SubmitP50), short(r.Gate.SubmitP99))
+	row("added to them\t%s\t%s", short(r.Gate.StrictP50), short(r.Gate.StrictP99))
 	row("\nratio, of this run")
 	for _, x := range r.Ratios {
 		row("%s\t%.2f", x.Name, x.Value)
