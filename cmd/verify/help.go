@@ -391,7 +391,8 @@ COMMANDS
   version     say which build this is
 
   There is no networking code in this program: it reads the files that it is
-  given and standard input, and asks nobody.
+  given and standard input, and asks nobody. On a terminal answers are coloured,
+  unless NO_COLOR is set, and long work shows how far it is.
 ` + helpStatus + `
 EXAMPLES
   verify bundle --policy log.policy --trust engines.trust x.receipt.json
