@@ -3,6 +3,7 @@ module github.com/obstat/obstat
 go 1.26.0
 
 require (
+	filippo.io/edwards25519 v1.2.0
 	github.com/aymanbagabas/go-udiff v0.4.2
 	github.com/cedar-policy/cedar-go v1.9.2
 	github.com/cockroachdb/pebble/v2 v2.1.7

@@ -483,7 +483,8 @@ func BenchmarkLog(b *testing.B) {
 	grow(l, 4096)
 	site := l.Site(l.Size(), "w1", "w2")
 	for name, o := range map[string]audit.Options{
-		"hashes":     {Policy: l.Policy("none")},
+		"hashes":     {Policy: l.Policy("none"), HashesOnly: true},
+		"no trust":   {Policy: l.Policy("none")},
 		"signatures": {Policy: l.Policy("none"), Engines: l.Engines()},
 	} {
 		b.Run(name, func(b *testing.B) {

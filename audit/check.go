@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -113,7 +114,24 @@ func readFile(fsys fs.FS, path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	// The size is a hint: the file may grow, and a file system may not know.
+	b := make([]byte, 0, min(max(st.Size(), 0), limit)+1)
+	for {
+		n, err := f.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF || int64(len(b)) > limit:
+			return b, nil
+		case err != nil:
+			return nil, err
+		case len(b) == cap(b):
+			b = slices.Grow(b, len(b))
+		}
+	}
 }
 
 // readTile reads a tile at its width, or the full one where a log has gone on

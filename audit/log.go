@@ -20,10 +20,10 @@ import (
 
 // Bounds of one audit.
 const (
-	MaxStatements = 1 << 20  // statements held in memory to find one that stands twice
-	windowBytes   = 16 << 20 // of entry bundles looked at together
-	windowPieces  = 64       // the same, in bundles
-	maxCheckpoint = 1 << 20  // bytes of the checkpoint file
+	MaxStatements = 1 << 20 // statements held in memory to find one that stands twice
+	windowBytes   = 4 << 20 // of entry bundles looked at together
+	windowPieces  = 64      // the same, in bundles
+	maxCheckpoint = 1 << 20 // bytes of the checkpoint file
 	maxBundleFile = 256 * (2 + merkle.MaxEntry)
 )
 
@@ -51,6 +51,7 @@ type Options struct {
 
 	Now          int64                 // Unix ms, for what has expired; 0: the latest time of a cosignature
 	Vocabularies []*receipt.Vocabulary // known besides the standard one, at most laws.MaxVocabularies-1
+	HashesOnly   bool                  // read no entry: hashes, tiles and root, and who signed the checkpoint
 	Only         *laws.Run             // hold this run to the laws and no other, and require them; nil: all runs
 
 	// Since is an older checkpoint, in any artifact that bundle.ParseHead reads:
@@ -70,6 +71,8 @@ type Options struct {
 	MaxStatements int
 	MaxState      int64
 	NewSorter     func() (laws.Sorter, error)
+
+	pieces int // in a window; 0: windowPieces
 }
 
 // Names of the checks of a log (spec/report.md#checks).
@@ -95,6 +98,11 @@ func Required() []string {
 		CheckCheckpoint, CheckPolicy, CheckEntries, CheckTiles, CheckRoot,
 		CheckForm, CheckSchema, CheckRegistry, CheckSignatures, CheckKeys, CheckOnce,
 	}
+}
+
+// requiredOfHashes are the checks of Required that read no entry.
+func requiredOfHashes() []string {
+	return []string{CheckCheckpoint, CheckPolicy, CheckEntries, CheckTiles, CheckRoot}
 }
 
 // auditor holds one audit. Only the goroutine of Log touches it; pieces have
@@ -208,6 +216,9 @@ func waits(on string) report.Check {
 
 func (a *auditor) require(r *report.Report) {
 	names := append(Required(), a.o.Require...)
+	if a.o.HashesOnly {
+		names = append(requiredOfHashes(), a.o.Require...)
+	}
 	if a.o.Only != nil || slices.Contains(names, Laws) {
 		names = append(names, LawChecks()...)
 	}
@@ -248,6 +259,9 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 			return head, head, nil
 		}
 		return head, waits(CheckCheckpoint), nil
+	}
+	if n := a.opened.Unknown; n > 0 {
+		r.Ignored = append(r.Ignored, fmt.Sprintf("%d signature lines of the checkpoint, by keys that the policy does not list", n))
 	}
 	return head, quorum(a.o.Policy.Evaluate(a.opened)), nil
 }
@@ -315,8 +329,13 @@ func (a *auditor) walk() (interrupted bool, err error) {
 // window returns the next pieces, by the size of their files.
 func (a *auditor) window(next, pieces uint64) ([]*piece, error) {
 	var out []*piece
-	for bytes := int64(0); next < pieces && len(out) < windowPieces; next++ {
+	most := a.o.pieces
+	if most == 0 {
+		most = windowPieces
+	}
+	for bytes := int64(0); next < pieces && len(out) < most; next++ {
 		p := newPiece(next, a.head.Size)
+		p.closed = a.o.HashesOnly
 		st, err := fs.Stat(a.site, merkle.EntriesPath(p.index, p.width))
 		switch {
 		case err == nil:

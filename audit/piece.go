@@ -30,6 +30,7 @@ type piece struct {
 	found      findings
 	tally      tally
 
+	closed           bool   // no entry is looked into
 	skip             bool   // signatures were checked by an earlier audit
 	bytes            uint64 // of the files that were read
 	checked, skipped uint64 // signatures
@@ -95,6 +96,9 @@ func (p *piece) read(fsys fs.FS) {
 	}
 	if !ok {
 		p.found.add(CheckEntries, t.Path(), c)
+	}
+	if p.closed {
+		return
 	}
 	p.statements = make([]digest, len(entries))
 	for i, entry := range entries {

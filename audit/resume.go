@@ -90,6 +90,9 @@ type resuming struct {
 // beginResume takes the caller's state, if it is of this log.
 func (a *auditor) beginResume() {
 	a.resume = resuming{from: a.o.Resume, keep: a.o.Keep}
+	if a.o.HashesOnly {
+		a.resume.keep = nil // no signature is checked
+	}
 	from := a.resume.from
 	if from == nil {
 		return

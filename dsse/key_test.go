@@ -182,6 +182,16 @@ func TestCheckPublicKeyIsStd(t *testing.T) {
 		if theirs := stdKnowsPoint(b); ours != theirs && !nonCanonical(y) {
 			rt.Fatalf("%x: ours says %v, crypto/ed25519 %v", b, ours, theirs)
 		}
+		c := newCurve()
+		var want report.Code
+		if p, ok := c.decode([32]byte(b)); !ok {
+			want = report.CodeKeyForm
+		} else if c.smallOrder(p) {
+			want = report.CodeKeySmallOrder
+		}
+		if err := CheckPublicKey(b); err != nil && report.CodeOf(err) != want || err == nil && want != "" {
+			rt.Fatalf("%x: %v, want %q", b, err, want)
+		}
 		if ours {
 			p, _ := newCurve().decode([32]byte(b))
 			if got := encode(p.y, p.x.Bit(0)); !bytes.Equal(got[:], b) {

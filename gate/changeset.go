@@ -378,11 +378,12 @@ func (c *changeset) drop(aside string) error {
 	if err != nil {
 		return err
 	}
-	c.tree.step("unlink")
-	if err := dir.Remove(path.Base(aside)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	base := path.Base(aside)
+	if _, err := dir.Lstat(base); errors.Is(err, fs.ErrNotExist) {
+		return nil // where nothing can be written, to remove nothing fails too
 	}
-	return nil
+	c.tree.step("unlink")
+	return dir.Remove(base)
 }
 
 // removeDir removes a directory that was made, unless somebody has put something

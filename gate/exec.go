@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,11 @@ func (f *frozenExec) Invert() (Inverse, error) { return Inverse{None: codeNotSup
 
 // Check looks whether the working directory is still inside the root.
 func (f *frozenExec) Check(context.Context) error {
-	if err := inside(f.root, f.process.dir); err != nil {
+	d, err := enter(f.root, f.process.dir)
+	if err == nil {
+		err = d.Close()
+	}
+	if err != nil {
 		return &FailedError{codeStartFailed, receipt.RestoredYes, err}
 	}
 	return nil
@@ -76,10 +81,12 @@ func (f *frozenExec) Apply(ctx context.Context, _ Call) Result {
 	if err := f.take(); err != nil {
 		return Result{Err: err}
 	}
-	if err := f.Check(ctx); err != nil { // it may have moved since
-		return Result{Err: err}
+	d, err := enter(f.root, f.process.dir)
+	if err != nil {
+		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}
 	}
-	end, started, err := f.process.run(ctx)
+	defer d.Close()
+	end, started, err := f.process.run(ctx, d)
 	if !started {
 		return Result{Err: &FailedError{codeStartFailed, receipt.RestoredYes, err}}
 	}
@@ -108,22 +115,25 @@ func codeOfEnd(ctx context.Context, exit int, err error) receipt.Code {
 	return codeIOError
 }
 
-// inside refuses a working directory that a symbolic link leads out of root.
-// (Whoever may write in root can still move it between here and the start;
-// only a sandbox keeps a program inside.)
-func inside(root, dir string) error {
+// enter opens a working directory below root; a symbolic link that leads out of
+// root is refused. Where the system can, the command starts in the very directory
+// that was opened, whatever its name leads to by then.
+func enter(root, dir string) (*os.File, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := openRoot(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
-	st, err := r.Stat(rel)
-	if err == nil && !st.IsDir() {
-		err = fmt.Errorf("%s is not a directory", dir)
+	f, err := r.Open(rel)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if st, err := f.Stat(); err != nil || !st.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is not a directory", dir), err, f.Close())
+	}
+	return f, nil
 }

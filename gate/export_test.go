@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"testing"
 )
 
@@ -18,7 +19,7 @@ func ApplyDelta(document []byte) error {
 	if err != nil {
 		return err
 	}
-	r := f.Apply(nil, Call{Intend: func([]byte) error { return nil }})
+	r := f.Apply(context.Background(), Call{Intend: func([]byte) error { return nil }})
 	if r.Err == nil {
 		r.Err = r.Done()
 	}
@@ -33,4 +34,13 @@ func UndoneOnce(t *testing.T, root string, changes ...FileChange) (*Undo, error)
 		return nil, err
 	}
 	return g.cfg.Store.PlanUndo(commit(t, judged(t, g, f)).Statement.CID)
+}
+
+// Lawful is lawful.
+var Lawful = lawful
+
+// Silence is an address where requests are read and never answered.
+func Silence(t *testing.T) string {
+	_, at := listen(t, "")
+	return at
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/obstat/obstat/client"
+	"github.com/obstat/obstat/internal/server/servertest"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/receipt/laws"
 	"github.com/obstat/obstat/verdict"
 )
 
@@ -221,5 +224,31 @@ func settles(t *testing.T, j *Judged, out *Outcome) {
 	}
 	if out.Record.Index <= j.Record().Index {
 		t.Errorf("the outcome stands at %d, the judgment at %d", out.Record.Index, j.Record().Index)
+	}
+}
+
+// lawful holds a whole run to the laws.
+func lawful(t *testing.T, what string, run iter.Seq2[*receipt.Decoded, error]) {
+	t.Helper()
+	c, err := laws.New(laws.Options{
+		Origin: servertest.Origin, Now: time.Now().UnixMilli(), Vocabularies: []*receipt.Vocabulary{receipt.StandardVocabulary()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st, err := range run {
+		if err == nil {
+			err = c.Add(laws.Entry{Index: st.Statement.Call.Seq, Decoded: st, Principal: servertest.Engine, Role: receipt.RoleEngine})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := c.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		t.Errorf("%s: law %d is %s: %s %s, leaves %v", what, f.Law, f.Answer, f.Code, f.Detail, f.Evidence)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,7 +20,6 @@ import (
 	"github.com/obstat/obstat/internal/server/servertest"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
-	"github.com/obstat/obstat/receipt/laws"
 	"github.com/obstat/obstat/trust"
 	"github.com/obstat/obstat/verdict"
 )
@@ -404,31 +402,5 @@ func holds(t *testing.T, dir string, words map[string][]string, tree map[string]
 	}
 	if !equal(tree, want) {
 		t.Errorf("%s: files %v, undo %v: tree is %v, want %v", dir, files, words["undo"], tree, want)
-	}
-}
-
-// lawful holds a whole run to the laws.
-func lawful(t *testing.T, what string, run iter.Seq2[*receipt.Decoded, error]) {
-	t.Helper()
-	c, err := laws.New(laws.Options{
-		Origin: servertest.Origin, Now: time.Now().UnixMilli(), Vocabularies: []*receipt.Vocabulary{receipt.StandardVocabulary()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for st, err := range run {
-		if err == nil {
-			err = c.Add(laws.Entry{Index: st.Statement.Call.Seq, Decoded: st, Principal: servertest.Engine, Role: receipt.RoleEngine})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	report, err := c.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range report.Findings {
-		t.Errorf("%s: law %d is %s: %s %s, leaves %v", what, f.Law, f.Answer, f.Code, f.Detail, f.Evidence)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -37,12 +38,13 @@ type ended struct {
 var errUnsure = errors.New("starting the program took longer than its file could be held; it was killed")
 
 // run starts p and waits for it. started says whether anything ran at all:
-// where it is false, nothing happened. Cancelling ctx kills the process.
-func (p *process) run(ctx context.Context) (e ended, started bool, err error) {
+// where it is false, nothing happened. Cancelling ctx kills the process. dir is
+// p.dir, open.
+func (p *process) run(ctx context.Context, dir *os.File) (e ended, started bool, err error) {
 	cmd := exec.CommandContext(ctx, p.program.path)
 	cmd.Args = p.argv
 	cmd.Env = append([]string{}, p.env...) // never nil, which would inherit ours
-	cmd.Dir = p.dir
+	cmd.Dir = workingDir(p.dir, dir)
 	cmd.Stdin = bytes.NewReader(p.stdin)
 	cmd.Stdout, cmd.Stderr = &e.stdout, &e.stderr
 	cmd.WaitDelay = killDelay

@@ -36,6 +36,16 @@ func prog(t *testing.T, path string) *program {
 	return p
 }
 
+func opened(t *testing.T, dir string) *os.File {
+	t.Helper()
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 func TestProcessGetsWhatItSaysAndNothingElse(t *testing.T) {
 	t.Setenv("OBSTAT_LEAK", "yes")
 	dir := t.TempDir()
@@ -43,7 +53,7 @@ func TestProcessGetsWhatItSaysAndNothingElse(t *testing.T) {
 		program: prog(t, sh(t)), argv: []string{"sh", "-c", `cat; echo "$A|$OBSTAT_LEAK|$0|$1"; pwd; echo bad >&2; exit 7`, "zero", "one two"},
 		env: []string{"A=b c", "PATH=" + os.Getenv("PATH")}, dir: dir, stdin: []byte("in\x00put\n"),
 	}
-	e, started, err := p.run(t.Context())
+	e, started, err := p.run(t.Context(), opened(t, p.dir))
 	var exit *exec.ExitError
 	if !started || !errors.As(err, &exit) || e.exit != 7 {
 		t.Fatalf("run: started %v, exit %d, %v", started, e.exit, err)
@@ -60,15 +70,20 @@ func TestProcessGetsWhatItSaysAndNothingElse(t *testing.T) {
 func TestProcessWithoutEnvironmentInheritsNone(t *testing.T) {
 	t.Setenv("OBSTAT_LEAK", "yes")
 	p := process{program: prog(t, sh(t)), argv: []string{"sh", "-c", `echo "[$OBSTAT_LEAK]"`}, dir: t.TempDir()}
-	e, _, err := p.run(t.Context())
+	e, _, err := p.run(t.Context(), opened(t, p.dir))
 	if err != nil || string(e.stdout.kept) != "[]\n" {
 		t.Fatalf("%q, %v", e.stdout.kept, err)
 	}
 }
 
 func TestProcessThatCannotStart(t *testing.T) {
-	p := process{program: prog(t, sh(t)), argv: []string{"sh"}, dir: filepath.Join(t.TempDir(), "missing")}
-	if _, started, err := p.run(t.Context()); started || err == nil {
+	p := process{program: prog(t, sh(t)), argv: []string{"sh"}, dir: t.TempDir()}
+	d := opened(t, p.dir)
+	if err := os.Remove(p.dir); err != nil {
+		t.Fatal(err)
+	}
+	p.argv = []string{"sh", "\x00"} // no argument has a NUL
+	if _, started, err := p.run(t.Context(), d); started || err == nil {
 		t.Fatalf("started %v, %v; want neither", started, err)
 	}
 }
@@ -77,7 +92,7 @@ func TestProcessIsKilledWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	p := process{program: prog(t, sh(t)), argv: []string{"sh", "-c", "while :; do :; done"}, dir: t.TempDir()}
-	e, started, err := p.run(ctx)
+	e, started, err := p.run(ctx, opened(t, p.dir))
 	if !started || err == nil || e.exit != -1 {
 		t.Fatalf("started %v, exit %d, %v", started, e.exit, err)
 	}
@@ -114,7 +129,7 @@ func TestProgramIsTheOneThatWasHashed(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	e, _, err := p.run(t.Context())
+	e, _, err := p.run(t.Context(), opened(t, p.dir))
 	if runtime.GOOS != "linux" {
 		t.Skip("this system cannot execute an open file; program_other.go says so")
 	}

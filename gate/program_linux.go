@@ -128,3 +128,7 @@ func (h held) start(cmd *exec.Cmd) error {
 	}
 	return nil
 }
+
+// workingDir names the open directory to the child, which has a copy of the
+// descriptor until it executes the program.
+func workingDir(_ string, dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }

@@ -70,3 +70,5 @@ func (h held) start(cmd *exec.Cmd) error {
 	cmd.Path = h.file.Name()
 	return cmd.Start()
 }
+
+func workingDir(name string, _ *os.File) string { return name }

@@ -251,6 +251,7 @@ const (
 	CodeInputUnknown       Code = "INPUT-UNKNOWN"
 	CodeInterrupted        Code = "INTERRUPTED"
 	CodeNotReached         Code = "NOT-REACHED"
+	CodeNotAsked           Code = "NOT-ASKED"
 	CodeTrustNotGiven      Code = "TRUST-NOT-GIVEN"
 	CodePolicyNotGiven     Code = "POLICY-NOT-GIVEN"
 	CodeLogUnknown         Code = "LOG-UNKNOWN"
@@ -549,6 +550,7 @@ var Meaning = map[Code]string{
 	CodeVersionUnknown:       "the artifact is of a version that this program does not know",
 	CodeRegistryHead:         "the registry chain contradicts the as-of line of the trust file",
 	CodeNotReached:           "the check rests on another that did not hold, and was not made",
+	CodeNotAsked:             "the caller asked for less than this check",
 	CodeTrustNotGiven:        "no engine trust file was given, so no key is known",
 	CodePolicyNotGiven:       "no tlog-policy file was given, so no log or witness key is known",
 	CodeLogUnknown:           "the policy has no log of the checkpoint's origin",

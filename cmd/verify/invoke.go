@@ -35,6 +35,7 @@ type invocation struct {
 	principal, run    string
 	work              string
 	since, state      string
+	hashes            bool
 	expect, require   list
 	digest, only      string // of a corpus
 	name              string // of a new one
@@ -145,6 +146,9 @@ func (inv *invocation) flags() *flag.FlagSet {
 		fs.StringVar(&inv.run, "run", "", "")
 		fallthrough
 	case "log":
+		if inv.command == "log" {
+			fs.BoolVar(&inv.hashes, "hashes", false, "")
+		}
 		fs.IntVar(&inv.jobs, "jobs", 0, "")
 		fs.Var(&inv.now, "now", "")
 		fs.Var(&inv.vocabulary, "vocabulary", "")
@@ -177,6 +181,8 @@ func (inv *invocation) check() error {
 		return errors.New("--evidence makes a file of two checkpoints")
 	case inv.evidence && inv.json:
 		return errors.New("--evidence writes evidence, and --json a report")
+	case inv.hashes && inv.state != "":
+		return errors.New("--hashes checks no signature, and --state says which were")
 	case inv.jobs < 0:
 		return errors.New("--jobs is negative")
 	case len(inv.vocabulary) >= laws.MaxVocabularies:
@@ -275,8 +281,11 @@ func (inv *invocation) policyAndTrust() (p *trust.Policy, e *trust.Engines, err 
 // print writes a report and returns its exit status.
 func (inv *invocation) print(r *report.Report) (int, error) {
 	out := []byte(r.Text())
-	if inv.json {
+	switch {
+	case inv.json:
 		out = r.JSON()
+	case terminal(inv.stdout):
+		out = []byte(coloured(r.Text()))
 	}
 	if _, err := inv.stdout.Write(out); err != nil {
 		return 0, fmt.Errorf("cannot write the report: %w", err)

@@ -54,7 +54,7 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	defer stop()
 	o := audit.Options{
 		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Only: only,
-		Now: inv.now.unixMilli, MaxState: stateInMemory,
+		Now: inv.now.unixMilli, MaxState: stateInMemory, HashesOnly: inv.hashes,
 	}
 	for _, name := range inv.vocabulary {
 		b, err := inv.read(name, maxVocabulary)

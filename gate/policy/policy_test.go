@@ -2,6 +2,8 @@ package policy
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -202,5 +204,48 @@ func TestParseRefuses(t *testing.T) {
 	}
 	if p := parse(t, permitGit); p.Pin() != receipt.PinBLAKE3([]byte(permitGit)) {
 		t.Error("the pin is not of the text")
+	}
+}
+
+// A judgment by a file stands as long as the file says the same.
+func TestFileStands(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.cedar")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(permitGit)
+	f, err := Open(path, "engine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := f.Judge(t.Context(), propose(git("commit"))); err != nil || v.Arm() != verdict.ArmAdmit {
+		t.Errorf("%v, %v", v, err)
+	}
+	if code, err := f.Stands(t.Context()); code != "" || err != nil {
+		t.Errorf("%s, %v", code, err)
+	}
+	write(permitGit + " ")
+	if code, err := f.Stands(t.Context()); code != "POLICY-CHANGED" || err == nil {
+		t.Errorf("it stands on another file: %s, %v", code, err)
+	}
+	write(permitGit)
+	if _, err := f.Stands(t.Context()); err != nil {
+		t.Errorf("it does not stand on the same file: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := f.Stands(t.Context()); code != "POLICY-CHANGED" || err == nil {
+		t.Errorf("it stands on nothing: %s, %v", code, err)
+	}
+	if _, err := Open(path, "engine"); err == nil {
+		t.Error("opened nothing")
+	}
+	write(strings.Repeat(" ", maxFile+1))
+	if _, err := Open(path, "engine"); err == nil {
+		t.Error("opened too much")
 	}
 }

@@ -22,10 +22,7 @@ func (*reports) Helper() {}
 func (r *reports) Errorf(format string, args ...any) { *r = append(*r, fmt.Sprintf(format, args...)) }
 
 // world is one cell of memory.
-type world struct {
-	cell string
-	log  []string // intents
-}
+type world struct{ cell string }
 
 // set is an effect that gives the cell another content. Its faults are what it
 // does wrong.

@@ -26,7 +26,7 @@ func unshown() map[string][]report.Code {
 	return map[string][]report.Code{
 		"of a program that was stopped, bounded or is broken":                               {report.CodeInterrupted, report.CodeLawStateLimit, report.CodeInternal},
 		"only of what waits for another check, which never counts":                          {report.CodeNotReached},
-		"of the caller's own pin, command line or secret":                                   {report.CodeTrustDigest, report.CodePreviewSecret, report.CodeKeyPEM, report.CodeInputUnknown},
+		"of the caller's own pin, command line or secret":                                   {report.CodeTrustDigest, report.CodePreviewSecret, report.CodeKeyPEM, report.CodeInputUnknown, report.CodeNotAsked},
 		"of a writer: a reader finds BUNDLE-MALFORMED":                                      {report.CodeEntryTooLarge},
 		"needs a file of a megabyte or more":                                                {report.CodePreviewSize, report.CodeProofBundleSize},
 		"needs more than 4,096 keys":                                                        {report.CodeRegistryLimit},

@@ -44,6 +44,7 @@ var outside = []string{
 	"gate",
 	"gate/policy",
 	"gate/sinktest",
+	"gate/render",
 }
 
 // programs stand above both.
@@ -58,6 +59,7 @@ var programs = []string{
 var testOnly = []string{
 	"internal/corpusgen",
 	"internal/durable/faultfs",
+	"internal/gatecorpus",
 	"internal/importrules",
 	"internal/readme",
 	"internal/server/servertest",

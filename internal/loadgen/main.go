@@ -118,6 +118,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if r.Offline, err = offline(ctx, cfg, work); err != nil {
 		return err
 	}
+	if r.WholeLog, err = wholeLog(ctx, cfg, work); err != nil {
+		return err
+	}
+	fmt.Fprintln(stderr, "judging what does nothing ...")
+	if r.Gate, err = gateCost(ctx, cfg, work); err != nil {
+		return err
+	}
 	r.relate()
 	r.print(stdout)
 	b, err := json.MarshalIndent(r, "", "  ")

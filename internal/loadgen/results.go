@@ -14,6 +14,8 @@ type Results struct {
 	Primitives Primitives `json:"primitives"`
 	Loads      []Load     `json:"loads"`
 	Offline    Offline    `json:"offline"`
+	WholeLog   WholeLog   `json:"whole_log"`
+	Gate       GateCost   `json:"gate"`
 	Ratios     []Ratio    `json:"ratios"`
 	Goals      []Goal     `json:"goals"`
 }
@@ -81,10 +83,14 @@ type Goal struct {
 }
 
 const (
-	goalOne  = "one caller: p50 over one append of 4 KiB and fdatasync"
-	goal64   = "64 callers: statements a second"
-	goal256  = "256 callers: statements a second"
-	goalCold = "verify bundle, cold start: seconds"
+	goalOne        = "one caller: p50 over one append of 4 KiB and fdatasync"
+	goal64         = "64 callers: statements a second"
+	goal256        = "256 callers: statements a second"
+	goalCold       = "verify bundle, cold start: seconds"
+	goalLog        = "verify log, all cores: rate over Ed25519 verify on two cores"
+	goalHash       = "verify log --hashes, one core: leaves a second"
+	goalHashMemory = "verify log --hashes: bytes of anonymous memory"
+	goalGate       = "strict gate: p50 added to two submits, seconds"
 )
 
 func goals() []Goal {
@@ -93,6 +99,10 @@ func goals() []Goal {
 		{Name: goal64, Bound: 10_000},
 		{Name: goal256, Bound: 13_000},
 		{Name: goalCold, Bound: 0.010, Most: true},
+		{Name: goalLog, Bound: 0.85},
+		{Name: goalHash, Bound: 465_000},
+		{Name: goalHashMemory, Bound: 64 << 20, Most: true},
+		{Name: goalGate, Bound: 0.0004, Most: true},
 	}
 }
 
@@ -123,6 +133,14 @@ func (r *Results) relate() {
 	}
 	r.Ratios = append(r.Ratios, Ratio{"bundle verified offline over Ed25519 verify, one core", r.Offline.Rate1 / r.Primitives.Verify1})
 	reach(goalCold, r.Offline.ColdStart)
+	log := r.WholeLog.Rate / r.Primitives.Verify2
+	r.Ratios = append(r.Ratios,
+		Ratio{"verify log, signatures and laws, over Ed25519 verify on two cores", log},
+		Ratio{"verify log --hashes over SHA-256 of 1,200 bytes, one core", r.WholeLog.HashRate * r.Primitives.SHA256})
+	reach(goalLog, log)
+	reach(goalHash, r.WholeLog.HashRate)
+	reach(goalHashMemory, float64(r.WholeLog.HashMemory))
+	reach(goalGate, r.Gate.StrictP50)
 }
 
 func (r *Results) print(w io.Writer) {
@@ -142,6 +160,13 @@ func (r *Results) print(w io.Writer) {
 	}
 	row("\nbundle verified offline, 1 core; 2 cores\t%.0f/s; %.0f/s", r.Offline.Rate1, r.Offline.Rate2)
 	row("verify bundle, a process\t%s", short(r.Offline.ColdStart))
+	whole := r.WholeLog
+	row("verify log, %d leaves, all cores\t%.0f leaves/s, %d MiB of anonymous memory", whole.Leaves, whole.Rate, whole.Anonymous>>20)
+	row("the same, going on from a state\t%.0f leaves/s", whole.Resumed)
+	row("verify log --hashes, 1 core\t%.0f leaves/s, %d MiB of anonymous memory", whole.HashRate, whole.HashMemory>>20)
+	row("\nstrict gate, an effect that does nothing\tp50\tp99")
+	row("two submits, kept, sent and checked\t%s\t%s", short(r.Gate.SubmitP50), short(r.Gate.SubmitP99))
+	row("added to them\t%s\t%s", short(r.Gate.StrictP50), short(r.Gate.StrictP99))
 	row("\nratio, of this run")
 	for _, x := range r.Ratios {
 		row("%s\t%.2f", x.Name, x.Value)
