@@ -62,6 +62,7 @@ var testOnly = []string{
 	"internal/gatecorpus",
 	"internal/importrules",
 	"internal/readme",
+	"internal/secondreader",
 	"internal/server/servertest",
 	"internal/testlog",
 	"internal/vectors",

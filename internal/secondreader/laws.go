@@ -1,0 +1,634 @@
+package secondreader
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"slices"
+
+	"github.com/zeebo/blake3"
+)
+
+// This file is laws.md.
+
+var lawNames = [...]string{
+	"", "law-1-judged-first", "law-2-admitted-first", "law-3-judged-is-executed", "law-4-settled-once",
+	"law-5-nothing-missing", "law-6-nothing-hanging", "law-7-undone-soundly", "law-8-closed-vocabulary",
+}
+
+// breach is one finding of a law.
+type breach struct {
+	law      int
+	code     string
+	violates bool
+	at       []uint64 // leaves, that at fault first
+}
+
+// lawful holds one run.
+type lawful struct {
+	a        *audit
+	run      []*record // of this run, in the order of the log
+	all      map[string]*record
+	breaches []breach
+	closed   bool
+}
+
+func (a *audit) holdLaws() {
+	for _, f := range a.list {
+		waits := slices.Contains([]string{"entries", "form", "schema", "signatures", "keys"}, f.check)
+		if waits && f.code != "VERSION-UNKNOWN" && f.code != "KEY-UNKNOWN" && f.code != "KEY-OUT-OF-RANGE" {
+			return // what is forged or left out would be held against its signer
+		}
+	}
+	if a.engines == nil || a.engines.origin != a.head.origin || !a.engines.plain() && a.failedCheck("registry") {
+		return
+	}
+	all, runs, stranger := map[string]*record{}, map[[2]string][]*record{}, false
+	for i := range a.records {
+		r := &a.records[i]
+		if r.principal == "" {
+			stranger = true
+			continue
+		}
+		if name := cid(r.st.payload); all[name] == nil {
+			all[name] = r
+		}
+		if run, in := r.st.call.m["run"].(string); in && r.st.kind != "decision" {
+			key := [2]string{r.principal, run}
+			runs[key] = append(runs[key], r)
+		}
+	}
+	var found []breach
+	every := func(code string) {
+		for law := 1; law <= 8; law++ {
+			found = append(found, breach{law: law, code: code})
+		}
+	}
+	if stranger {
+		every("LAW-SIGNER-UNKNOWN")
+	}
+	if a.only[0] != "" && len(runs[a.only]) == 0 {
+		every("LAW-NOTHING")
+	}
+	for key, run := range runs {
+		if a.only[0] == "" || key == a.only {
+			l := &lawful{a: a, run: run, all: all}
+			l.hold()
+			found = append(found, l.breaches...)
+		}
+	}
+	a.concludeLaws(found)
+}
+
+func (a *audit) failedCheck(name string) bool {
+	return slices.ContainsFunc(a.list, func(f finding) bool { return f.check == name })
+}
+
+// concludeLaws gives each law the code of its first finding.
+func (a *audit) concludeLaws(found []breach) {
+	slices.SortStableFunc(found, func(x, y breach) int {
+		rank := func(b breach) int {
+			switch {
+			case b.code == "LAW5-FORK":
+				return 0
+			case b.violates:
+				return 1
+			}
+			return 2
+		}
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), slices.Compare(x.at, y.at), cmp.Compare(x.code, y.code))
+	})
+	for law := 1; law <= 8; law++ {
+		i := slices.IndexFunc(found, func(b breach) bool { return b.law == law })
+		if i < 0 {
+			continue
+		}
+		required := a.only[0] != "" || slices.Contains(a.require, "laws") || slices.Contains(a.require, lawNames[law])
+		switch {
+		case found[i].violates:
+			a.list = append(a.list, finding{lawNames[law], "violated", found[i].code})
+		case required:
+			a.leave(lawNames[law], refusal(found[i].code))
+		}
+	}
+}
+
+func (l *lawful) violates(law int, code string, at ...*record) { l.say(law, code, true, at) }
+
+func (l *lawful) leaves(law int, code string, at ...*record) { l.say(law, code, false, at) }
+
+func (l *lawful) say(law int, code string, violates bool, at []*record) {
+	b := breach{law: law, code: code, violates: violates}
+	for _, r := range at {
+		b.at = append(b.at, r.index)
+		if violates && l.disowned(r) {
+			return // listed beside, by whoever prints
+		}
+	}
+	l.breaches = append(l.breaches, b)
+}
+
+func (l *lawful) disowned(r *record) bool {
+	if l.a.reg == nil {
+		return false
+	}
+	k := l.a.reg.byID([]byte(r.by))
+	return k != nil && k.disownedAt(r.index)
+}
+
+func (l *lawful) hold() {
+	every := func(code string) {
+		for law := 1; law <= 8; law++ {
+			l.leaves(law, code)
+		}
+	}
+	for _, r := range l.run {
+		switch {
+		case r.later:
+			every("LAW-VERSION-UNKNOWN")
+			return
+		case r.st.kind == "run-open" && !slices.Contains(at(r.st.body, "logs").(list), item(l.a.head.origin)):
+			every("LAW-FOREIGN-RUN")
+			return
+		}
+		l.closed = l.closed || r.st.kind == "run-close"
+	}
+	if slices.ContainsFunc(l.run, l.disowned) {
+		every("LAW-DISOWNED")
+	}
+	for _, r := range l.run {
+		if r.st.kind == "outcome" {
+			l.outcome(r)
+			l.undone(r)
+		}
+		l.hanging(r)
+	}
+	l.once()
+	l.missing()
+	l.words()
+}
+
+func name(r *record) string { return cid(r.st.payload) }
+
+// disposition returns the word of an outcome and a field of it.
+func (r *record) word() string { return arm(at(r.st.body, "disposition")) }
+
+func (r *record) open() bool {
+	return r.word() == "unobserved" || r.word() == "failed" && r.st.text("disposition", "failed", "restored") == "unknown"
+}
+
+func (r *record) approval() string {
+	if l := r.st.link("disposition", r.word(), "approval"); l != "" {
+		return cidText([]byte(l))
+	}
+	return ""
+}
+
+func (r *record) attempt() bool {
+	return slices.Contains([]string{"committed", "failed", "unobserved"}, r.word())
+}
+
+func (r *record) openFault() bool { return r.st.kind == "fault" && r.st.text("posture") == "open" }
+
+// request is the digest of what was judged.
+func (r *record) request() []byte {
+	if r.st.kind == "outcome" {
+		return r.st.bytes("request")
+	}
+	return r.st.bytes("request", "digest")
+}
+
+// answers is the statement that a call settles, nil where it is not in the log.
+func (l *lawful) answers(r *record) *record {
+	s := r.st.settles()
+	if s == "" {
+		return nil
+	}
+	return l.all[cidText([]byte(s))]
+}
+
+func sameRun(a, b *record) bool {
+	return a.principal == b.principal && a.st.call.m["run"] == b.st.call.m["run"]
+}
+
+// outcome holds one outcome to laws 1 to 3.
+func (l *lawful) outcome(o *record) {
+	s := l.answers(o)
+	broken := ""
+	switch {
+	case s == nil:
+		l.violates(1, "LAW1-MISSING", o)
+		l.leaves(2, "LAW1-MISSING", o)
+		return
+	case s.principal != o.principal:
+		broken = "LAW1-PRINCIPAL"
+	case !sameRun(s, o):
+		broken = "LAW1-RUN"
+	case s.st.kind != "judgment" && !s.openFault() && s.st.kind != "outcome":
+		broken = "LAW1-KIND"
+	}
+	if broken != "" {
+		l.violates(1, broken, o, s)
+		l.leaves(2, broken, o)
+		return
+	}
+	if s.st.kind == "outcome" && !s.open() {
+		l.violates(1, "LAW1-KIND", o, s)
+		l.violates(4, "LAW4-AGAIN", o, s)
+	}
+	if o.index < s.index {
+		l.violates(1, "LAW1-LATER", o, s)
+	}
+	if cidText([]byte(o.st.link("of"))) != cid(s.st.receipt) {
+		l.violates(1, "LAW1-RECEIPT", o, s)
+	}
+	if !bytes.Equal(o.request(), s.request()) {
+		l.violates(1, "LAW1-REQUEST", o, s)
+	}
+	if o.word() == "committed" && !bytes.Equal(o.st.bytes("disposition", "committed", "fired"), s.request()) {
+		l.violates(3, "LAW3-FIRED", o, s)
+	}
+	call := s
+	for call != nil && call.st.kind == "outcome" {
+		call = l.answers(call)
+	}
+	if call != nil {
+		l.admitted(o, call)
+	}
+}
+
+// decision is the first in the log that settles a call.
+func (l *lawful) decision(call *record) *record {
+	for i := range l.a.records {
+		d := &l.a.records[i]
+		if d.principal != "" && d.st.kind == "decision" && cidText([]byte(d.st.settles())) == name(call) {
+			return d
+		}
+	}
+	return nil
+}
+
+// fits: a decision names judgment, request and ticket of what it answers.
+func fits(d, call *record) bool {
+	var reasons []string
+	for _, r := range at(call.st.body, "verdict", "escalate", "reasons").(list) {
+		reasons = append(reasons, r.(string))
+	}
+	return cidText([]byte(d.st.link("judgment"))) == cid(call.st.receipt) && bytes.Equal(d.st.bytes("request"), call.request()) &&
+		bytes.Equal(d.st.bytes("ticket"), ticket(call.request(), reasons))
+}
+
+// admitted is law 2 for an outcome of a call.
+func (l *lawful) admitted(o, call *record) {
+	verdict := arm(at(call.st.body, "verdict"))
+	rejected := o.word() == "rejected"
+	if verdict != "escalate" {
+		switch {
+		case rejected:
+			l.violates(2, "LAW2-REJECTION", o, call)
+		case o.attempt() && verdict == "deny":
+			l.violates(2, "LAW2-DENIED", o, call)
+		case o.attempt() && o.approval() != "":
+			l.violates(2, "LAW2-APPROVAL", o, call)
+		}
+		return
+	}
+	d := l.decision(call)
+	switch {
+	case !rejected && !o.attempt():
+		return
+	case d != nil && l.disowned(d):
+		for _, law := range []int{2, 4, 6} {
+			l.leaves(law, "LAW-DISOWNED", d)
+		}
+		return
+	case d != nil && d.later:
+		l.leaves(2, "LAW-VERSION-UNKNOWN", o, d)
+		return
+	case rejected:
+		if d == nil || d.index > o.index || d.index < call.index || d.st.text("answer") != "reject" || !fits(d, call) ||
+			cidText([]byte(o.st.link("disposition", "rejected", "decision"))) != name(d) {
+			l.violates(2, "LAW2-REJECTION", o, call)
+		}
+		return
+	case d == nil || d.index > o.index:
+		l.violates(2, "LAW2-UNDECIDED", o, call)
+		return
+	}
+	for _, x := range []struct {
+		broken bool
+		code   string
+	}{
+		{d.index < call.index, "LAW2-EARLY"}, {d.st.text("answer") != "approve", "LAW2-REJECTED"}, {!fits(d, call), "LAW2-MISMATCH"},
+		{d.st.int("at") > call.st.int("expires"), "LAW2-LATE"}, {o.approval() != name(d), "LAW2-APPROVAL"},
+	} {
+		if x.broken {
+			l.violates(2, x.code, o, call, d)
+		}
+	}
+}
+
+// once is law 4.
+func (l *lawful) once() {
+	settled, approved := map[*record]*record{}, map[string]*record{}
+	seen := map[string]bool{}
+	for _, o := range l.run {
+		s := l.answers(o)
+		if o.st.kind != "outcome" || s == nil || !sameRun(s, o) || seen[name(o)] {
+			continue
+		}
+		seen[name(o)] = true
+		if before := settled[s]; before != nil {
+			l.violates(4, "LAW4-TWICE", o, before)
+		}
+		settled[s] = o
+		call := s
+		for call != nil && call.st.kind == "outcome" {
+			call = l.answers(call)
+		}
+		if a := o.approval(); a != "" && call != nil {
+			if before := approved[a]; before != nil && before != call {
+				l.violates(4, "LAW4-APPROVAL", o)
+			}
+			approved[a] = call
+		}
+	}
+}
+
+// missing is law 5.
+func (l *lawful) missing() {
+	places, seen := map[int64][]*record{}, map[string]bool{}
+	for _, r := range l.run {
+		if seen[name(r)] {
+			l.leaves(5, "LAW-REPEATED", r)
+			continue
+		}
+		seen[name(r)] = true
+		places[r.st.int("seq")] = append(places[r.st.int("seq")], r)
+	}
+	var seqs []int64
+	for seq := range places {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	whole := true
+	for _, seq := range seqs {
+		if p := places[seq]; len(p) > 1 {
+			whole = false
+			l.violates(5, "LAW5-FORK", p[1], p[0])
+		}
+	}
+	lost := map[int64]bool{}
+	for _, seq := range seqs {
+		r := places[seq][0]
+		if r.st.kind != "gap" {
+			continue
+		}
+		l.leaves(5, "LAW5-GAP", r)
+		for place := seq - at(r.st.body, "count").(int64); place < seq; place++ {
+			if lost[place] = true; places[place] != nil {
+				l.violates(5, "LAW5-CONTRADICTED", r, places[place][0])
+			}
+		}
+	}
+	last := int64(-1)
+	for _, seq := range seqs {
+		r := places[seq][0]
+		for place := last + 1; place < seq; place++ {
+			if !lost[place] {
+				whole = false
+				l.violates(5, "LAW5-HOLE", r)
+				break
+			}
+		}
+		follows := last == seq-1 || r.st.kind == "gap" && last >= seq-at(r.st.body, "count").(int64)-1
+		if last >= 0 && follows {
+			l.linked(places[seq], places[last])
+		}
+		last = seq
+	}
+	l.closes(places, seqs, whole)
+}
+
+// linked holds prev and the order of the log between neighbours.
+func (l *lawful) linked(here, before []*record) {
+	for _, r := range here {
+		prev, _ := r.st.call.m["prev"].(link)
+		if !slices.ContainsFunc(before, func(b *record) bool { return name(b) == cidText(prev) }) {
+			l.violates(5, "LAW5-PREV", r)
+		}
+	}
+	if len(here) == 1 && len(before) == 1 && here[0].index < before[0].index {
+		l.violates(5, "LAW5-ORDER", here[0], before[0])
+	}
+}
+
+// closes holds the run-close to what stands before it.
+func (l *lawful) closes(places map[int64][]*record, seqs []int64, whole bool) {
+	var end *record
+	count := map[string]int64{}
+	for _, seq := range seqs {
+		for _, r := range places[seq] {
+			switch {
+			case end != nil:
+				l.violates(5, "LAW5-AFTER-CLOSE", r)
+			case r.st.kind == "run-close":
+				end = r
+			case r.st.kind == "judgment":
+				count["judgments "+arm(at(r.st.body, "verdict"))]++
+			case r.st.kind == "outcome":
+				count["outcomes "+r.word()]++
+			default:
+				count[r.st.kind+"s"]++
+			}
+		}
+	}
+	if end == nil {
+		last := l.run[len(l.run)-1]
+		l.leaves(5, "LAW5-OPEN", last)
+		l.leaves(6, "LAW6-OPEN", last)
+		return
+	}
+	if !whole {
+		return
+	}
+	said := map[string]int64{}
+	for key, v := range end.st.body.m {
+		switch v := v.(type) {
+		case int64:
+			said[key] = v
+		case *dict:
+			for word, n := range v.m {
+				said[key+" "+word] = n.(int64)
+			}
+		}
+	}
+	delete(said, "statements")
+	delete(count, "run-opens")
+	same := len(said) == len(count)
+	for key, n := range count {
+		same = same && said[key] == n
+	}
+	if !same {
+		l.violates(5, "LAW5-TALLY", end)
+	}
+}
+
+// hanging is law 6 for one call.
+func (l *lawful) hanging(call *record) {
+	verdict := arm(at(call.st.body, "verdict"))
+	if verdict != "admit" && verdict != "escalate" && !call.openFault() {
+		return
+	}
+	for _, o := range l.run {
+		if o.st.kind == "outcome" && l.answers(o) == call {
+			return
+		}
+	}
+	code, at := "LAW6-HANGING", []*record{call}
+	if verdict == "escalate" {
+		d := l.decision(call)
+		inTime := d != nil && !d.later && fits(d, call) && d.st.int("at") <= call.st.int("expires")
+		switch {
+		case d != nil && l.disowned(d):
+			l.leaves(6, "LAW-DISOWNED", d)
+			return
+		case d != nil && d.later:
+			l.leaves(6, "LAW-VERSION-UNKNOWN", call)
+			return
+		case inTime && d.st.text("answer") == "reject":
+			return
+		case inTime:
+			at = append(at, d)
+		case l.a.time() == 0:
+			l.leaves(6, "LAW6-NOW", call)
+			return
+		case l.a.time() <= call.st.int("expires"):
+			return
+		default:
+			code = "LAW6-EXPIRED"
+		}
+	}
+	if l.closed {
+		l.violates(6, "LAW6-CLOSED", at...)
+	} else {
+		l.leaves(6, code, at...)
+	}
+}
+
+// time is what the caller says, or the latest verified cosignature.
+func (a *audit) time() int64 {
+	if a.now != 0 || !a.policy.met(a.policy.quorum, a.open.signers) {
+		return a.now
+	}
+	var last uint64
+	for _, t := range a.open.signers {
+		last = max(last, t)
+	}
+	return int64(last) * 1000
+}
+
+// undone is law 7.
+func (l *lawful) undone(o *record) {
+	target := o.st.link("compensates", "outcome")
+	if target == "" {
+		return
+	}
+	u := l.all[cidText([]byte(target))]
+	switch {
+	case u == nil:
+		l.leaves(7, "LAW7-MISSING", o)
+		return
+	case u.later:
+		l.leaves(7, "LAW-VERSION-UNKNOWN", o)
+		return
+	case u.st.kind != "outcome":
+		l.violates(7, "LAW7-KIND", o, u)
+		return
+	case u.index > o.index:
+		l.violates(7, "LAW7-LATER", o, u)
+	}
+	if at(o.st.body, "compensates", "observation", "unobservable") != nil {
+		l.leaves(7, "LAW7-UNOBSERVABLE", o)
+		return
+	}
+	wrote, _ := at(u.st.body, "disposition", "committed", "wrote").(list)
+	for _, x := range at(o.st.body, "compensates", "observation", "attested", "compared").(list) {
+		c := x.(*dict).m
+		recorded := slices.ContainsFunc(wrote, func(w item) bool {
+			m := w.(*dict).m
+			return bytes.Equal(bytesOf(m["key"]), bytesOf(c["key"])) && bytes.Equal(m["value"].([]byte), c["expected"].([]byte))
+		})
+		switch {
+		case !recorded:
+			l.violates(7, "LAW7-EXPECTED", o, u)
+		case o.word() == "committed" && !bytes.Equal(c["expected"].([]byte), c["seen"].([]byte)):
+			l.violates(7, "LAW7-OVERWROTE", o, u)
+		}
+	}
+}
+
+// words is law 8.
+func (l *lawful) words() {
+	var v *vocabulary
+	for _, r := range l.run {
+		if r.st.kind == "run-open" {
+			v = l.a.vocabularies()[hex.EncodeToString(r.st.bytes("vocabulary"))]
+		}
+	}
+	if v == nil {
+		l.leaves(8, "LAW8-VOCABULARY", l.run[0])
+		return
+	}
+	for _, r := range l.run {
+		if !v.knowsAll(r) {
+			l.violates(8, "LAW8-WORD", r)
+		}
+	}
+}
+
+func (v *vocabulary) knowsAll(r *record) bool {
+	known := true
+	word := func(place string, path ...string) {
+		if s := r.st.text(path...); s != "" {
+			known = known && v.codes[place][s]
+		}
+	}
+	recovery := func(path ...string) {
+		d, is := at(r.st.body, path...).(*dict)
+		if !is {
+			return
+		}
+		x, has := v.recoveries[d.m["code"].(string)]
+		known = known && has && x.class == d.m["class"] && x.hints[d.m["hint"].(string)]
+	}
+	for _, verdict := range []string{"deny", "escalate"} {
+		reasons, _ := at(r.st.body, "verdict", verdict, "reasons").(list)
+		for _, s := range reasons {
+			known = known && v.codes["reason"][s.(string)]
+		}
+	}
+	word("inverse", "inverse", "none", "code")
+	recovery("recovery")
+	for _, d := range []string{"refused", "cancelled", "withheld", "failed", "unobserved"} {
+		word(d, "disposition", d, "code")
+	}
+	recovery("disposition", r.word(), "recovery")
+	word("observation", "compensates", "observation", "unobservable", "code")
+	if r.st.kind == "fault" || r.st.kind == "gap" {
+		word(r.st.kind, "code")
+	}
+	return known
+}
+
+// vocabularies are those that the caller has, by digest.
+func (a *audit) vocabularies() map[string]*vocabulary {
+	out := map[string]*vocabulary{}
+	for _, doc := range a.known {
+		if v, err := readVocabulary(doc); err == "" {
+			sum := blake3.Sum256(doc)
+			out[hex.EncodeToString(sum[:])] = v
+		}
+	}
+	return out
+}
