@@ -14,7 +14,7 @@ BUILDFLAGS = -trimpath -ldflags=-s
 CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
 PROGRAMS = gate logd verify
 
-.PHONY: all build demo test test-heavy check lint race vectors bench bench-peers load clean
+.PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean
 
 all: build
 
@@ -45,7 +45,7 @@ vectors:
 
 # What does more with OBSTAT_HEAVY: every bit of a bundle, every fault of the disk,
 # every mutant of the engine, two hundred kills, a gate killed at every step.
-HEAVY = ./bundle ./internal/rlog ./cmd/logd ./gate
+HEAVY = ./audit ./bundle ./internal/rlog ./cmd/logd ./gate
 
 test-heavy: SHELL = bash
 test-heavy: .SHELLFLAGS = -o pipefail -c
@@ -53,11 +53,19 @@ test-heavy:
 	OBSTAT_HEAVY=1 $(GO) test -count=1 -timeout 40m -v $(HEAVY) | grep -vE '^ *(=== |--- PASS)'
 	cd $(INTEROP) && OBSTAT_HEAVY=1 $(GO) test -count=1 -timeout 20m -v -run 'Heavy' ./...
 
-check: lint race build
+check: lint race build reproducible
 	$(GO) vet ./...
 	cd $(INTEROP) && $(GO) vet ./...
 	@for os in darwin windows; do echo "build for $$os"; GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/logd && GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/verify; done
 	@echo "build the verifier for js/wasm"; GOOS=js GOARCH=wasm $(GO) build -o /dev/null ./cmd/verify
+
+# The same commit gives the same verifier, wherever it lies; static, and small.
+reproducible:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && for at in one another/place; do \
+		git clone -q . $$dir/$$at && (cd $$dir/$$at && CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -o verify ./cmd/verify); done && \
+	cmp $$dir/one/verify $$dir/another/place/verify && \
+	size=$$(wc -c < $$dir/one/verify) && test $$size -lt 10000000 && ! grep -q ld-linux $$dir/one/verify && \
+	echo "verify builds to the same $$size bytes in two places, static"
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -260,6 +260,9 @@ func (a *auditor) readHead(r *report.Report) (head, policy report.Check, err err
 		}
 		return head, waits(CheckCheckpoint), nil
 	}
+	if n := a.opened.Unknown; n > 0 {
+		r.Ignored = append(r.Ignored, fmt.Sprintf("%d signature lines of the checkpoint, by keys that the policy does not list", n))
+	}
 	return head, quorum(a.o.Policy.Evaluate(a.opened)), nil
 }
 

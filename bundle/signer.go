@@ -73,7 +73,11 @@ func (j *judge) readRegistry() {
 	carried := j.bundle != nil && j.bundle.Registry != nil
 	if c := j.trusted(); c.Answer != report.Verified || j.o.Engines.PlainMode() {
 		j.chain = c
-		if carried {
+		switch {
+		case !carried:
+		case c.Code == report.CodeLogOther:
+			j.ignored = append(j.ignored, "the registry chain: it is not of the log that the trust file names")
+		case c.Code == report.CodeTrustNotGiven || c.Answer == report.Verified:
 			j.ignored = append(j.ignored, "the registry chain: no trust file pins its genesis")
 		}
 		return
@@ -120,11 +124,13 @@ func (j *judge) foldCallers(c *Chain) {
 		j.chain = unchecked(report.CodeLogOther, "a registry chain of "+j.o.Engines.Origin, strconv.Quote(head.Origin))
 		return
 	}
-	if _, opened := OpenHead(c.Checkpoint, head.Origin, j.o.Policy); opened.Answer != report.Verified {
-		j.chain = opened
+	// Who is listed follows from the pinned genesis and the registrars' signatures;
+	// where its leaves stand, from the checkpoint.
+	_, j.chainHead = OpenHead(c.Checkpoint, head.Origin, j.o.Policy)
+	if j.chainHead.Answer == report.Refuted {
+		j.chain = j.chainHead
 		return
 	}
-	j.chainHead = verified("")
 	j.fold(c.Leaves, head, "the caller's chain")
 }
 
@@ -306,7 +312,10 @@ func (j *judge) notDisowned() report.Check {
 	if from, disowned := j.registry.DisownedFrom(k.id); disowned && from <= index {
 		return refuted(&report.Error{Code: report.CodeKeyDisowned, Expected: "a key whose leaf is not disowned", Actual: fmt.Sprintf("one disowned from leaf %d on", from)})
 	}
-	if c := j.registryComplete(); c.Answer != report.Verified {
+	switch c := j.registryComplete(); {
+	case c.Code == report.CodeRegistryOpen:
+		return unchecked(report.CodeRegistryOpen, "every registry leaf there is, since a later one may disown this leaf", "a chain that may go on")
+	case c.Answer != report.Verified:
 		return waits(CheckRegistryComplete)
 	}
 	return verified(fmt.Sprintf("as of tree size %d", j.o.Engines.AsOf))

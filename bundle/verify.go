@@ -129,6 +129,9 @@ func (j *judge) readHead() {
 		return
 	}
 	j.opened, j.checkpoint = OpenHead(j.bundle.Proof.Checkpoint, j.head.Origin, j.o.Policy)
+	if j.opened != nil && j.opened.Unknown > 0 {
+		j.ignored = append(j.ignored, fmt.Sprintf("%d signature lines of the checkpoint, by keys that the policy does not list", j.opened.Unknown))
+	}
 }
 
 // compareHeads holds the checkpoint of the caller's chain against the bundle's:

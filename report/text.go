@@ -114,6 +114,9 @@ func (r *Report) Text() string {
 	}
 	if len(r.Facts) > 0 {
 		b.WriteByte('\n')
+		if r.Overall() == AnyRefuted { // a reader may look no further than here
+			line("What it claims, of which a refuted artifact proves nothing:")
+		}
 	}
 	for _, f := range r.Facts {
 		line(fmt.Sprintf("  %-*s  %s", wide, f.Name, f.Value))

@@ -20,7 +20,11 @@ func lines(b []byte, at *int) iter.Seq2[int, []string] {
 			*at = n
 			for _, c := range line {
 				if (c < 0x20 && c != '\t') || c == 0x7f {
-					yield(-1, []string{fmt.Sprintf("0x%02X", c)})
+					said := fmt.Sprintf("0x%02X", c)
+					if c == '\r' {
+						said += ", since the lines end in CR LF; save the file with LF alone"
+					}
+					yield(-1, []string{said})
 					return
 				}
 			}

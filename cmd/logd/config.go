@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ type Config struct {
 
 	Listen             string   // serve: host:port
 	Public             bool     // serve: reads are for everybody
-	Anchors            []string // serve: files on other volumes that hold the newest checkpoint
+	Anchors            []string // serve: files on other volumes that hold the newest checkpoint, and witnesses by URL
 	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
 
 	To string // export: where the site is made
@@ -117,6 +118,17 @@ func (c *Config) validateServe() error {
 	}
 	seen := map[string]bool{}
 	for _, file := range c.Anchors {
+		if strings.Contains(file, "://") {
+			u, err := url.Parse(file)
+			switch {
+			case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+				return usagef("--anchor %s is neither a file nor the http or https monitoring prefix of a witness", file)
+			case seen[strings.TrimSuffix(file, "/")]:
+				return usagef("--anchor %s stands twice", file)
+			}
+			seen[strings.TrimSuffix(file, "/")] = true
+			continue
+		}
 		switch place := real(file); {
 		case file == "":
 			return usagef("--anchor is a file outside of --dir")

@@ -6,7 +6,7 @@ const helpMain = `logd - a transparency log for judged effects
 
 USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
-  logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE]...
+  logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE|URL]...
   logd fsck --dir DIR
   logd reindex --dir DIR
   logd export --dir DIR --to SITE
@@ -89,7 +89,7 @@ const helpServe = `logd serve - answer submissions and reads over HTTP
 
 USAGE
   logd serve --dir DIR [--listen HOST:PORT] [--public]
-             [--anchor FILE]... [--allow-unreachable-anchors]
+             [--anchor FILE|URL]... [--allow-unreachable-anchors]
 
 DESCRIPTION
   Recovers the log in DIR and answers until SIGINT or SIGTERM. Then it takes no
@@ -116,8 +116,9 @@ DESCRIPTION
   log does not start if it is ahead (LOG-ROLLBACK) or cannot be read
   (ANCHOR-UNREACHABLE); while the log runs it is written about once a second,
   and at the end. Begin one by making an empty file; a missing one is taken for
-  a volume that is not there. rollback_protection=none in the log says that
-  there is no anchor.
+  a volume that is not there. A witness is an anchor too, by its monitoring
+  prefix: it is asked at the start, and protects as far as it was shown the log.
+  rollback_protection=none in the log says that there is no anchor.
 
 OPTIONS
   --dir DIR            the log's directory, made by logd init
@@ -128,7 +129,8 @@ OPTIONS
                        are answered, and web pages may read
                        (Access-Control-Allow-Origin: *). Submitting stays with
                        listed keys
-  --anchor FILE        an anchor, outside of DIR; may stand several times
+  --anchor FILE|URL    an anchor, outside of DIR, or the monitoring prefix of a
+                       C2SP witness; may stand several times
   --allow-unreachable-anchors
                        for this start, go on without anchors that cannot be
                        read, and say so in the log. One that is ahead stops the

@@ -101,7 +101,8 @@ CHECKS (required, but for the last three)
 
   The last three count when they are refuted, and are required with --require;
   an as-of line in the trust file requires two of them.
-` + helpTrust + `  --registry FILE       a later registry chain, or a bundle that carries one
+` + helpTrust + `  --registry FILE       a later registry chain, or a bundle that carries one; a
+                        file that is neither is a check "registry file"
 
 OTHER FLAGS
   --expect KEY=VALUE    make content a required check; may be repeated. Keys:
@@ -390,7 +391,8 @@ COMMANDS
   version     say which build this is
 
   There is no networking code in this program: it reads the files that it is
-  given and standard input, and asks nobody.
+  given and standard input, and asks nobody. On a terminal answers are coloured,
+  unless NO_COLOR is set, and long work shows how far it is.
 ` + helpStatus + `
 EXAMPLES
   verify bundle --policy log.policy --trust engines.trust x.receipt.json

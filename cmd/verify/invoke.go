@@ -281,8 +281,11 @@ func (inv *invocation) policyAndTrust() (p *trust.Policy, e *trust.Engines, err 
 // print writes a report and returns its exit status.
 func (inv *invocation) print(r *report.Report) (int, error) {
 	out := []byte(r.Text())
-	if inv.json {
+	switch {
+	case inv.json:
 		out = r.JSON()
+	case terminal(inv.stdout):
+		out = []byte(coloured(r.Text()))
 	}
 	if _, err := inv.stdout.Write(out); err != nil {
 		return 0, fmt.Errorf("cannot write the report: %w", err)

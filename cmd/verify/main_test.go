@@ -351,3 +351,24 @@ func statementOf(t testing.TB, at func(string) string, command string, data []by
 	cid, _, _ := strings.Cut(rest, `"`)
 	return cid
 }
+
+// Colours stress words and change none: without them the text is the same. A
+// test's standard output is no terminal, so scripts show the rest.
+func TestColoured(t *testing.T) {
+	at := in(t)
+	for _, file := range []string{"admit.receipt.json", "flipped.receipt.json", "bare.receipt.json"} {
+		var stdout, stderr bytes.Buffer
+		run([]string{"bundle", "--policy", at("log.policy"), "--trust", at("engines.trust"), at(file)}, nil, &stdout, &stderr)
+		text := coloured(stdout.String())
+		if bare := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(text, ""); bare != stdout.String() {
+			t.Errorf("%s changed:\n%s", file, bare)
+		}
+		for word, colour := range map[string]string{"verified ": green, "refuted ": red, "not checked ": yellow} {
+			for line := range strings.Lines(stdout.String()) {
+				if strings.HasPrefix(line, "  ") && strings.Contains(line, " "+word+" ") && !strings.Contains(text, colour+strings.TrimSpace(word)+plain) {
+					t.Errorf("%s: %q is not painted", file, word)
+				}
+			}
+		}
+	}
+}

@@ -284,12 +284,13 @@ func (b *builder) listing() {
 		}, Ask: corpus.Ask{Require: require}}, w, why)
 	}
 	open := unknown("REGISTRY-COMPLETE", report.CodeRegistryOpen)
+	openFor := open.and(unknown("KEY-NOT-DISOWNED", report.CodeRegistryOpen))
 	under("complete", fmt.Sprintf("as-of %d %s\n", size, head), r.bundleOf(listed, size), ok(), "below an as-of line everything about the key is known")
 	under("complete-is-not-said", "", r.bundleOf(listed, size), open, "nothing shows that no later registry leaf exists", "REGISTRY-COMPLETE")
 	stripped := r.bundleOf(listed, size)
 	stripped.Registry = stripped.Registry[:2]
-	under("complete-and-stripped", fmt.Sprintf("as-of %d %s\n", size, head), stripped, open, "a stripped chain does not pass for a complete one")
-	under("complete-below-the-leaf", fmt.Sprintf("as-of %d %s\n", listed, cidOf(payloadOf(b, r.chain[1].Envelope))), r.bundleOf(listed, size), open, "the receipt stands above the as-of line")
+	under("complete-and-stripped", fmt.Sprintf("as-of %d %s\n", size, head), stripped, openFor, "a stripped chain does not pass for a complete one")
+	under("complete-below-the-leaf", fmt.Sprintf("as-of %d %s\n", listed, cidOf(payloadOf(b, r.chain[1].Envelope))), r.bundleOf(listed, size), openFor, "the receipt stands above the as-of line")
 	under("complete-and-contradicted", fmt.Sprintf("as-of %d\n", size), r.bundleOf(listed, size), no("REGISTRY-COMPLETE", report.CodeRegistryHead), "the as-of line says that the genesis is the last")
 	under("stranger-in-a-complete-chain", "as-of 2\n", stranger.bundleOf(at, 2), no("KEY-LISTED-AT", report.CodeKeyNotListed).and(unknown("signature", report.CodeKeyUnknown), unknown("KEY-NOT-DISOWNED", report.CodeKeyUnknown)), "absent from a chain that is known complete")
 

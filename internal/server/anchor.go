@@ -172,10 +172,19 @@ func (s *Server) keepAnchors(stop <-chan struct{}, broken chan<- error) {
 	}
 }
 
-// protection says in one word what protects the log against rollback.
-func (s *Server) protection() string {
-	if len(s.anchors) == 0 {
+// Protection says in one word what protects the log against rollback
+// (spec/http.md#reads).
+func (s *Server) Protection() string {
+	if len(s.anchors)+len(s.witnesses) == 0 {
 		return "none"
+	}
+	for _, w := range s.witnesses {
+		if !w.anchor.current.Load() {
+			return "degraded"
+		}
+	}
+	if len(s.anchors) == 0 {
+		return "asked"
 	}
 	for _, a := range s.anchors {
 		if !a.current.Load() {

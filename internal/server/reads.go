@@ -105,7 +105,7 @@ func (s *Server) ready(w http.ResponseWriter) error {
 	b := []byte(`{"status":"ready","size":`)
 	b = strconv.AppendUint(b, s.log.Size(), 10)
 	b = append(b, `,"rollback_protection":`...)
-	b = strconv.AppendQuote(b, s.protection())
+	b = strconv.AppendQuote(b, s.Protection())
 	write(w, "application/json", "no-store", append(b, "}\n"...))
 	return nil
 }

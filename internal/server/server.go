@@ -31,10 +31,11 @@ type Config struct {
 	// is read at every start.
 	IndexDir string
 
-	// Anchors are files outside FS that hold the newest checkpoint, best on
-	// other volumes. They are asked before anything is signed and kept while the
-	// server serves. A file that is missing cannot be asked; an empty one knows
-	// nothing yet.
+	// Anchors are asked before anything is signed. A file outside FS, best on
+	// another volume, holds the newest checkpoint and is kept while the server
+	// serves; one that is missing cannot be asked, an empty one knows nothing yet.
+	// An http or https URL is the monitoring prefix of a C2SP witness, which is
+	// asked and never written to.
 	Anchors []string
 	// UnreachableAnchors is the operator's word for this start that the log may
 	// go on although an anchor cannot be asked.
@@ -51,6 +52,8 @@ type Server struct {
 	limits   limits
 	public   bool      // as Config.Public; never changed
 	anchors  []*anchor // never changed
+
+	witnesses []*witnessAnchor // never changed
 
 	held      atomic.Int64 // bytes of bodies that are in memory or on their way
 	receivers receivers
@@ -79,7 +82,14 @@ func Open(cfg Config) (*Server, error) {
 	st := cfg.startup()
 	st.engine.UnreachableAnchors = cfg.UnreachableAnchors
 	var anchors []*anchor
+	var witnesses []*witnessAnchor
 	for _, path := range cfg.Anchors {
+		if isWitness(path) {
+			w := newWitnessAnchor(path, cfg.Engines.Origin, cfg.Signer.Key)
+			witnesses = append(witnesses, w)
+			st.engine.Anchors = append(st.engine.Anchors, w.asked())
+			continue
+		}
 		a := &anchor{path: path, origin: cfg.Engines.Origin, key: cfg.Signer.Key}
 		anchors = append(anchors, a)
 		st.engine.Anchors = append(st.engine.Anchors, a.asked())
@@ -88,7 +98,7 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.index.close())
 	}
-	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors}
+	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors, witnesses: witnesses}
 	s.receivers.active = make(map[*http.ResponseController]struct{})
 	if err := s.fits(cfg); err != nil {
 		_ = s.Close() // nothing was submitted; err says why there is no server

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// each gives an artifact to every command that reads one from standard input.
+func each(at func(string) string, do func(command string, args []string)) {
+	policy := []string{"--policy", at("log.policy")}
+	both := append(policy, "--trust", at("engines.trust"))
+	do("receipt", append([]string{"receipt"}, both...))
+	do("bundle", append([]string{"bundle"}, both...))
+	do("fork", append([]string{"fork"}, policy...))
+	do("inspect", []string{"inspect"})
+	do("older", append(append([]string{"consistency"}, policy...), at("growth.txt")))
+	do("registry", append(append([]string{"bundle"}, both...), "--registry", "-", at("bare.receipt.json")))
+	do("since", append(append([]string{"log"}, both...), "--since", "-", at("good")))
+	do("archive", append(append([]string{"log"}, both...), "--work", os.TempDir()))
+}
+
+// answer runs a command with the artifact on standard input.
+func answer(t testing.TB, command string, args []string, data []byte) (status int, text string) {
+	t.Helper()
+	if command != "registry" && command != "since" {
+		args = append(args[:len(args):len(args)], "-")
+	}
+	var stdout, stderr bytes.Buffer
+	status = run(args, bytes.NewReader(data), &stdout, &stderr)
+	if status == statusUsage || stderr.Len() > 0 {
+		t.Fatalf("%s: status %d: %s", command, status, &stderr)
+	}
+	return status, stdout.String()
+}
+
+// Every artifact, to every command, cut at every length or with a byte changed:
+// an answer of the table and never usage, since the content of what can be read
+// is never a matter of it.
+func TestCutAndChanged(t *testing.T) {
+	at := in(t)
+	files := fixtures(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for name, data := range files {
+		if strings.Contains(name, "/") || len(data) > 8<<10 {
+			continue
+		}
+		each(at, func(command string, args []string) {
+			if command == "since" && r.IntN(4) > 0 { // audits a whole log each time
+				return
+			}
+			for range 6 {
+				n := r.IntN(len(data) + 1)
+				answer(t, command, args, data[:n])
+				if n < len(data) {
+					changed := bytes.Clone(data)
+					changed[n] ^= byte(1 + r.IntN(255))
+					answer(t, command, args, changed)
+				}
+			}
+		})
+	}
+}
+
+// What claims more than it has is refused with a code, at once and in little
+// memory; so is what nests without end.
+func TestClaims(t *testing.T) {
+	at := in(t)
+	artifacts := map[string]string{
+		"a string of 4 GiB":        "\xa3\x64sigs\x9b\x00\x00\x00\x01\x00\x00\x00\x00",
+		"a byte string of 4 GiB":   "\x5b\x00\x00\x00\x01\x00\x00\x00\x00x",
+		"a map of 2^62":            "\xbb\x40\x00\x00\x00\x00\x00\x00\x00",
+		"nested arrays":            strings.Repeat("\x81", 100_000),
+		"nested JSON":              strings.Repeat("[", 1<<20),
+		"nested objects":           strings.Repeat(`{"a":`, 1<<18),
+		"a number of 1 MiB":        `{"mediaType":` + strings.Repeat("9", 1<<20) + "}",
+		"a line without end":       strings.Repeat("a", 1<<20),
+		"an index without end":     "c2sp.org/tlog-proof@v1\nindex " + strings.Repeat("9", 1<<16) + "\n\n",
+		"hashes without end":       "old 1\n" + strings.Repeat("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", 1<<15),
+		"signatures without end":   "a\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n" + strings.Repeat("— a AAAAAQI=\n", 1<<16),
+		"a bundle of 17 MiB":       `{"mediaType":"application/vnd.obstat.bundle.v1+json","level":"` + strings.Repeat("x", 17<<20) + `"}`,
+		"ten thousand disclosures": `{"mediaType":"application/vnd.obstat.bundle.v1+json","disclosures":[` + strings.Repeat("{},", 9999) + "{}]}",
+	}
+	for name, text := range artifacts {
+		each(at, func(command string, args []string) {
+			began := time.Now()
+			status, out := answer(t, command, args, []byte(text))
+			if status != 1 && status != 3 {
+				t.Errorf("%s to %s: status %d\n%s", name, command, status, out)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%s to %s took %v", name, command, took)
+			}
+		})
+	}
+}
+
+// endless has no end, as a device or a pipe that somebody keeps writing to.
+type endless struct{ read int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read += int64(len(p)); e.read > 256<<20 {
+		return 0, io.ErrNoProgress
+	}
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// Of standard input no more is read than an artifact may have.
+func TestEndlessInput(t *testing.T) {
+	at := in(t)
+	each(at, func(command string, args []string) {
+		if command == "archive" {
+			return // which is kept in a file, as large as it is
+		}
+		if command != "registry" && command != "since" {
+			args = append(args[:len(args):len(args)], "-")
+		}
+		in := &endless{}
+		var stdout, stderr bytes.Buffer
+		if status := run(args, in, &stdout, &stderr); status != 1 && status != 3 {
+			t.Errorf("%s: status %d after %d bytes: %s", command, status, in.read, &stderr)
+		}
+	})
+}
