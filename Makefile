@@ -11,8 +11,8 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUILDFLAGS = -trimpath -ldflags=-s
-CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/logd/...
-PROGRAMS = logd verify
+CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
+PROGRAMS = gate logd verify
 
 .PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean
 
@@ -43,9 +43,9 @@ vectors:
 	@$(GO) test -count=1 -v -run '^(TestVectors|TestEveryCaseFileIsRead)' $$($(GO) list ./... | grep -v /internal/demo) \
 		| awk '/vectors: /{sub(/^.*vectors: /,"vectors: ");print} /^--- FAIL|^FAIL|no test cases/{print; if(/FAIL/)bad=1} END{exit bad}'
 
-# What does more with OBSTAT_HEAVY: every bit of a bundle, every fault of the disk,
-# every mutant of the engine, two hundred kills, a gate killed at every step.
-HEAVY = ./audit ./bundle ./internal/rlog ./cmd/logd ./gate
+# What does more with OBSTAT_HEAVY: every bit of a bundle and of the corpora, every fault of
+# the disk, every mutant of the engine, two hundred kills, a gate killed at every step.
+HEAVY = ./audit ./bundle ./corpus ./internal/rlog ./cmd/logd ./gate
 
 test-heavy: SHELL = bash
 test-heavy: .SHELLFLAGS = -o pipefail -c

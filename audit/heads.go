@@ -267,7 +267,8 @@ func evidence(older, newer *head) (*bundle.Fork, error) {
 	return f, err
 }
 
-// openBoth returns the smaller tree first.
+// openBoth returns the smaller tree first; where one of the two cannot be read,
+// they stay in the order in which they were given.
 func openBoth(one, two Source, p *trust.Policy) (older, newer *head, err error) {
 	if older, err = one.open(p); err != nil {
 		return nil, nil, err
@@ -275,7 +276,7 @@ func openBoth(one, two Source, p *trust.Policy) (older, newer *head, err error) 
 	if newer, err = two.open(p); err != nil {
 		return nil, nil, err
 	}
-	if older.c.Size > newer.c.Size {
+	if older.read.Answer == report.Verified && newer.read.Answer == report.Verified && older.c.Size > newer.c.Size {
 		older, newer = newer, older
 	}
 	return older, newer, nil

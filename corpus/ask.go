@@ -35,10 +35,19 @@ func (c *Case) Report(fsys fs.FS) (*report.Report, error) {
 		return q.artifact(bundle.Check)
 	case AskLog, AskRun:
 		return q.log()
+	case AskConsistency:
+		return q.consistency()
 	}
 	data, err := q.read(Artifact)
 	if err != nil {
 		return nil, err
+	}
+	if c.Command == AskFork {
+		p, _, err := q.trust()
+		if err != nil {
+			return nil, err
+		}
+		return audit.Fork(data, p), nil
 	}
 	a := answerer{r: &report.Report{Command: string(c.Command), Says: c.Name}, expect: c.Ask.Expect}
 	a.answer(c.Command, data)
@@ -126,6 +135,9 @@ func (q question) log() (*report.Report, error) {
 		return nil, err
 	}
 	o := audit.Options{Policy: p, Engines: e, Require: q.c.Ask.Require, Now: q.c.Ask.Now}
+	if o.Since, err = q.read(Older); err != nil {
+		return nil, err
+	}
 	if q.c.Command == AskRun {
 		o.Only = &laws.Run{Principal: q.c.Ask.Principal, Name: receipt.Name(q.c.Ask.Run)}
 	}
@@ -143,6 +155,27 @@ func (q question) log() (*report.Report, error) {
 		return nil, err
 	}
 	return audit.Log(site, o)
+}
+
+func (q question) consistency() (*report.Report, error) {
+	p, _, err := q.trust()
+	if err != nil {
+		return nil, err
+	}
+	older, err := q.read(Older)
+	if err != nil {
+		return nil, err
+	}
+	newer := audit.Source{}
+	if dir, ok := q.c.Files[Log]; ok {
+		newer.Site, err = fs.Sub(q.fsys, dir)
+	} else {
+		newer.Data, err = q.read(Newer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return audit.Consistency(audit.Source{Data: older}, newer, p)
 }
 
 // answerer answers the commands about one layer.

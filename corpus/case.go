@@ -17,20 +17,22 @@ type Command string
 
 // The closed list.
 const (
-	AskReceipt    Command = "receipt"
-	AskBundle     Command = "bundle"
-	AskLog        Command = "log"
-	AskRun        Command = "run"
-	AskBlock      Command = "block"      // one DAG-CBOR block
-	AskCID        Command = "cid"        // the text of a CID
-	AskView       Command = "view"       // the JSON view of a statement
-	AskVocabulary Command = "vocabulary" // a vocabulary document
-	AskPolicy     Command = "policy"     // a tlog-policy file
-	AskTrust      Command = "trust"      // an engine trust file
-	AskPreview    Command = "preview"    // ρ as JSON
-	AskMeet       Command = "meet"       // evaluations, and what they meet in
-	AskCombine    Command = "combine"    // origins, and what they combine to
-	AskTicket     Command = "ticket"     // refusals with their digests and tickets
+	AskReceipt     Command = "receipt"
+	AskBundle      Command = "bundle"
+	AskLog         Command = "log"
+	AskRun         Command = "run"
+	AskConsistency Command = "consistency"
+	AskFork        Command = "fork"
+	AskBlock       Command = "block"      // one DAG-CBOR block
+	AskCID         Command = "cid"        // the text of a CID
+	AskView        Command = "view"       // the JSON view of a statement
+	AskVocabulary  Command = "vocabulary" // a vocabulary document
+	AskPolicy      Command = "policy"     // a tlog-policy file
+	AskTrust       Command = "trust"      // an engine trust file
+	AskPreview     Command = "preview"    // ρ as JSON
+	AskMeet        Command = "meet"       // evaluations, and what they meet in
+	AskCombine     Command = "combine"    // origins, and what they combine to
+	AskTicket      Command = "ticket"     // refusals with their digests and tickets
 )
 
 // Part is what a file is to a case.
@@ -44,9 +46,13 @@ const (
 	Trust      Part = "trust"
 	Registry   Part = "registry"
 	Vocabulary Part = "vocabulary"
+	Older      Part = "older"
+	Newer      Part = "newer"
 )
 
-func parts() []Part { return []Part{Artifact, Log, Policy, Trust, Registry, Vocabulary} }
+func parts() []Part {
+	return []Part{Artifact, Log, Older, Newer, Policy, Trust, Registry, Vocabulary}
+}
 
 // shape says which parts and questions a command takes.
 type shape struct {
@@ -59,26 +65,28 @@ func shapes() map[Command]shape {
 	alone := shape{must: []Part{Artifact}}
 	asking := shape{must: []Part{Artifact}, ask: []string{"expect"}}
 	return map[Command]shape{
-		AskReceipt:    {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect"}},
-		AskBundle:     {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect", "require"}},
-		AskLog:        {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary}, ask: []string{"now", "require"}},
-		AskRun:        {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary}, ask: []string{"now", "principal", "require", "run"}},
-		AskBlock:      alone,
-		AskCID:        alone,
-		AskView:       asking,
-		AskVocabulary: asking,
-		AskPolicy:     alone,
-		AskTrust:      alone,
-		AskPreview:    asking,
-		AskMeet:       alone,
-		AskCombine:    alone,
-		AskTicket:     alone,
+		AskReceipt:     {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect"}},
+		AskBundle:      {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect", "require"}},
+		AskLog:         {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary, Older}, ask: []string{"now", "require"}},
+		AskRun:         {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary, Older}, ask: []string{"now", "principal", "require", "run"}},
+		AskConsistency: {must: []Part{Older}, may: []Part{Newer, Log, Policy}},
+		AskFork:        {must: []Part{Artifact}, may: []Part{Policy}},
+		AskBlock:       alone,
+		AskCID:         alone,
+		AskView:        asking,
+		AskVocabulary:  asking,
+		AskPolicy:      alone,
+		AskTrust:       alone,
+		AskPreview:     asking,
+		AskMeet:        alone,
+		AskCombine:     alone,
+		AskTicket:      alone,
 	}
 }
 
 // ofProgram reports whether a command is one of the program verify.
 func (c Command) ofProgram() bool {
-	return slices.Contains([]Command{AskReceipt, AskBundle, AskLog, AskRun}, c)
+	return slices.Contains([]Command{AskReceipt, AskBundle, AskLog, AskRun, AskConsistency, AskFork}, c)
 }
 
 // Commands returns every command, sorted.
@@ -117,7 +125,17 @@ func (c *Case) Line() string {
 	for _, s := range c.Ask.Expect {
 		words = append(words, "--expect", s)
 	}
-	return strings.Join(append(words, c.Files[Artifact]+c.Files[Log]), " ")
+	if c.Command != AskConsistency && c.Files[Older] != "" {
+		words = append(words, "--since", c.Files[Older])
+	} else if c.Files[Older] != "" {
+		words = append(words, c.Files[Older])
+	}
+	for _, p := range []Part{Newer, Artifact, Log} {
+		if path := c.Files[p]; path != "" {
+			words = append(words, path)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // one reads a case.
@@ -156,6 +174,10 @@ func (r *reader) question(where string, c *Case, o jcs.Object) {
 			r.fail(where+"/files/"+m.Name, "a clean path below the manifest", strconv.Quote(path))
 		}
 		c.Files[Part(m.Name)] = path
+	}
+	_, newer := c.Files[Newer]
+	if _, site := c.Files[Log]; c.Command == AskConsistency && newer == site {
+		r.fail(where+"/files", "either newer or log", "both or neither")
 	}
 	asked, ok := o.Get("ask")
 	if !ok {
@@ -196,9 +218,6 @@ func names(parts []Part) []string {
 // findings reads what is expected, and holds that it does not contradict itself.
 func (r *reader) findings(where string, c *Case, o jcs.Object) {
 	first := Finding{Check: r.text(where, o, "check"), Answer: c.Answer, Code: report.Code(r.text(where, o, "code"))}
-	if !codeText.MatchString(string(first.Code)) {
-		r.fail(where+"/code", "a code", strconv.Quote(string(first.Code)))
-	}
 	_, more := o.Get("also")
 	if c.Answer == Verified {
 		if first.Code != report.CodeOK || first.Check != "" || more {
@@ -214,6 +233,11 @@ func (r *reader) findings(where string, c *Case, o jcs.Object) {
 		at := fmt.Sprintf("%s/also/%d", where, i)
 		f := r.object(at, v, []string{"check", "answer", "code"})
 		c.Found = append(c.Found, Finding{Check: r.text(at, f, "check"), Answer: Answer(r.text(at, f, "answer")), Code: report.Code(r.text(at, f, "code"))})
+	}
+	for _, f := range c.Found {
+		if !slices.Contains([]Answer{Refuted, NotChecked, Violated}, f.Answer) || !codeText.MatchString(string(f.Code)) {
+			r.fail(where, "a code, and refuted, not checked or violated, for each check", f.String())
+		}
 	}
 	if worst := worstOf(c.Found); worst != c.Answer {
 		r.fail(where+"/answer", "the worst answer of its checks: "+string(worst), string(c.Answer))

@@ -166,18 +166,26 @@ func (m *Manifest) files(fsys fs.FS) (report.Check, error) {
 		return m.fileCheck(bad), err
 	}
 	for _, path := range keys(m.Files) {
-		b, err := readFile(fsys, path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return m.fileCheck(&report.Error{Code: report.CodeCorpusMissing, Where: path, Expected: "the file " + path, Actual: "none"}), nil
-		}
-		if err != nil {
-			return report.Check{}, err
-		}
-		if got := Digest(sha256.Sum256(b)); got != m.Files[path] || len(b) > MaxFile {
-			return m.fileCheck(&report.Error{Code: report.CodeCorpusFile, Where: path, Expected: path + " of SHA-256 " + m.Files[path].String(), Actual: got.String()}), nil
+		if bad, err := m.file(fsys, path); err != nil || bad != nil {
+			return m.fileCheck(bad), err
 		}
 	}
 	return report.Check{Name: CheckFiles, Answer: report.Verified, Code: report.CodeOK, Note: fmt.Sprintf("%d files, each with its digest, and nothing else", len(m.Files))}, nil
+}
+
+// file holds one file to its digest.
+func (m *Manifest) file(fsys fs.FS, path string) (*report.Error, error) {
+	b, err := readFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &report.Error{Code: report.CodeCorpusMissing, Where: path, Expected: "the file " + path, Actual: "none"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if got := Digest(sha256.Sum256(b)); got != m.Files[path] || len(b) > MaxFile {
+		return &report.Error{Code: report.CodeCorpusFile, Where: path, Expected: path + " of SHA-256 " + m.Files[path].String(), Actual: got.String()}, nil
+	}
+	return nil, nil
 }
 
 // fileCheck names the case to which a file belongs, or the file.
@@ -189,8 +197,10 @@ func (m *Manifest) fileCheck(e *report.Error) report.Check {
 	c.Note = "the file " + e.Where + " belongs to no case"
 	var of []string
 	for i := range m.Cases {
-		if slices.Contains(m.filesOf(&m.Cases[i]), e.Where) {
-			of = append(of, m.Cases[i].Name)
+		for part, at := range m.Cases[i].Files {
+			if at == e.Where || part == Log && strings.HasPrefix(e.Where, at+"/") {
+				of = append(of, m.Cases[i].Name)
+			}
 		}
 	}
 	if len(of) > 0 {

@@ -326,19 +326,19 @@ func (r *reader) version(mediaType string) {
 // used holds that cases name files of the manifest, and that every file is
 // named by a case.
 func (r *reader) used(m *Manifest) {
-	free := map[string]bool{}
-	for path := range m.Files {
+	paths, free := keys(m.Files), map[string]bool{}
+	for _, path := range paths {
 		free[path] = true
 	}
 	for i := range m.Cases {
-		paths := m.filesOf(&m.Cases[i])
-		for part, path := range m.Cases[i].Files {
-			if !slices.ContainsFunc(paths, func(p string) bool { return p == path || part == Log && strings.HasPrefix(p, path+"/") }) {
-				r.fail(fmt.Sprintf("/cases/%d/files/%s", i, part), "a path of /files", strconv.Quote(path))
+		for part, at := range m.Cases[i].Files {
+			of := belongs(paths, part, at)
+			if len(of) == 0 {
+				r.fail(fmt.Sprintf("/cases/%d/files/%s", i, part), "a path of /files", strconv.Quote(at))
 			}
-		}
-		for _, path := range paths {
-			delete(free, path)
+			for _, path := range of {
+				delete(free, path)
+			}
 		}
 	}
 	if len(free) > 0 {
@@ -346,24 +346,18 @@ func (r *reader) used(m *Manifest) {
 	}
 }
 
-// filesOf returns the paths of the files that belong to a case, sorted.
-func (m *Manifest) filesOf(c *Case) []string {
-	var out []string
-	for part, at := range c.Files {
-		if _, ok := m.Files[at]; ok && part != Log {
-			out = append(out, at)
+// belongs returns those of paths, which are sorted, that a part of a case names:
+// the file, or for a log every file below the directory.
+func belongs(paths []string, p Part, at string) []string {
+	if p != Log {
+		if i, ok := slices.BinarySearch(paths, at); ok {
+			return paths[i : i+1]
 		}
-		if part != Log {
-			continue
-		}
-		for path := range m.Files {
-			if strings.HasPrefix(path, at+"/") {
-				out = append(out, path)
-			}
-		}
+		return nil
 	}
-	slices.Sort(out)
-	return out
+	from, _ := slices.BinarySearch(paths, at+"/")
+	to, _ := slices.BinarySearch(paths, at+"0") // "0" comes behind "/"
+	return paths[from:to]
 }
 
 func keys[V any](m map[string]V) []string {

@@ -61,7 +61,9 @@ func New(fsys fs.FS, n Beginning) (*Manifest, error) {
 		return nil, r.err
 	}
 	if n.Release {
-		return m, m.release(fsys)
+		if err := m.release(fsys); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
 }
@@ -120,12 +122,17 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // addCases makes a case of every file that none names.
 func (m *Manifest) addCases(fsys fs.FS, n Beginning) error {
-	named, seen := map[string]bool{}, map[string]bool{}
-	for i := range m.Cases {
-		seen[m.Cases[i].Name] = true
-		for _, at := range m.filesOf(&m.Cases[i]) {
-			named[at] = true
+	paths, named, seen := keys(m.Files), map[string]bool{}, map[string]bool{}
+	name := func(c *Case) {
+		seen[c.Name] = true
+		for part, at := range c.Files {
+			for _, path := range belongs(paths, part, at) {
+				named[path] = true
+			}
 		}
+	}
+	for i := range m.Cases {
+		name(&m.Cases[i])
 	}
 	for _, at := range []string{n.Policy, n.Trust} {
 		if _, ok := m.Files[at]; at != "" && !ok {
@@ -133,7 +140,7 @@ func (m *Manifest) addCases(fsys fs.FS, n Beginning) error {
 		}
 		named[at] = true
 	}
-	for _, at := range keys(m.Files) {
+	for _, at := range paths {
 		if named[at] {
 			continue
 		}
@@ -144,10 +151,7 @@ func (m *Manifest) addCases(fsys fs.FS, n Beginning) error {
 		for i := 2; seen[c.Name]; i++ {
 			c.Name = strings.TrimSuffix(c.Name, "-"+strconv.Itoa(i-1)) + "-" + strconv.Itoa(i)
 		}
-		seen[c.Name] = true
-		for _, at := range m.filesOf(&c) {
-			named[at] = true
-		}
+		name(&c)
 		r, err := c.Report(fsys)
 		if err != nil {
 			return fmt.Errorf("%s: %w", at, err)

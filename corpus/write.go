@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,13 +13,8 @@ import (
 // writes, a file and a case a line, with its digest, which it also sets in m.
 // Cases keep their order. It panics where a text of the manifest is not UTF-8.
 func (m *Manifest) Append(dst []byte) []byte {
-	m.Digest = Digest{}
-	doc := m.layout()
-	d, err := digestOf(doc, m.Digest)
-	if err != nil {
-		panic("corpus: " + err.Error())
-	}
-	m.Digest = d
+	m.Digest = Digest{} // its digits are the zeros that spec/corpus.md#digest asks for
+	m.Digest = sha256.Sum256(m.layout())
 	return append(dst, m.layout()...)
 }
 

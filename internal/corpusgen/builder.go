@@ -27,7 +27,7 @@ func Build(t testing.TB) (*corpus.Manifest, map[string][]byte) {
 
 	b.trustFiles()
 	for _, area := range []func(*builder){
-		canonicalForm, schema, identity, envelopes, roles, verdicts, dispositions, origins, previews, commitments, inclusion, checkpoints, policies, registryCases, bundles, lawCases, logs,
+		canonicalForm, schema, identity, envelopes, roles, verdicts, dispositions, origins, vocabularies, previews, commitments, inclusion, consistency, checkpoints, policies, registryCases, bundles, lawCases, logs,
 		previewCommit, changeSets, escrow, reversible, rendered,
 	} {
 		area(b)

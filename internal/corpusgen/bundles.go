@@ -62,6 +62,9 @@ func bundles(b *builder) {
 	at := strings.Index(flip, `"sig":"A`) + 8
 	flip = flip[:at] + flip[at+1:] // another first digit
 	doc("signature-flipped", flip, no("signature", report.CodeSignatureInvalid).and(no("inclusion", report.CodeProofInvalid)), "the signature is in the leaf: the proof does not hold either")
+	orange := testlog.New(b.t)
+	at2 := orange.Append(b.sign(encode(b.t, put(b.t, tree(b.t, b.example("judgment-for-refused").Payload()), "receipt.judgment.class", s("orange"))), "engine"))
+	b.bundle("logged-against-the-schema", orange.Bundle(at2, 2), noQuorum, no("schema", report.CodeSchemaWord), "that it stands in the log makes it no statement")
 	under := func(name, policy, trust string, w want, why string) {
 		files := map[corpus.Part]string{corpus.Artifact: b.put(b.path("whole", ".receipt.json"), []byte(good))}
 		if policy != "" {
@@ -72,8 +75,9 @@ func bundles(b *builder) {
 		}
 		b.add(name, corpus.Case{Command: corpus.AskBundle, Files: files}, w, why)
 	}
-	b.about("report.md#checks")
+	b.about("report.md#answers")
 	under("under-nothing", "", "", unknown("signature", report.CodeTrustNotGiven).and(unknown("checkpoint", report.CodePolicyNotGiven), unknown("policy", report.CodePolicyNotGiven), unknown("KEY-LISTED-AT", report.CodeTrustNotGiven)), "nothing inside an artifact is trusted")
+	b.about("report.md#checks")
 	under("under-a-policy-alone", oneWitness, "", unknown("signature", report.CodeTrustNotGiven).and(unknown("KEY-LISTED-AT", report.CodeTrustNotGiven)), "nobody says whose receipts count")
 	under("under-a-trust-file-alone", "", registryTrust, unknown("checkpoint", report.CodePolicyNotGiven).and(unknown("policy", report.CodePolicyNotGiven)), "nobody says which log")
 	under("under-plain-keys", oneWitness, plainTrust, ok(), "the chain is ignored, and said to be")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -20,6 +21,20 @@ var update = flag.Bool("update", false, "write corpus/v1")
 // home is where the corpus that Build makes is kept.
 var home = filepath.Join("..", "..", "corpus", "v1")
 
+var once sync.Once
+var builtManifest *corpus.Manifest
+var builtFiles map[string][]byte
+
+// built is what Build makes, made once for all tests that only look at it.
+func built(t *testing.T) (*corpus.Manifest, map[string][]byte) {
+	t.Helper()
+	once.Do(func() { builtManifest, builtFiles = Build(t) })
+	if builtManifest == nil {
+		t.Fatal("nothing was built")
+	}
+	return builtManifest, builtFiles
+}
+
 func mapFS(files map[string][]byte) fstest.MapFS {
 	out := fstest.MapFS{}
 	for path, data := range files {
@@ -30,7 +45,7 @@ func mapFS(files map[string][]byte) fstest.MapFS {
 
 // TestEveryCase: every case gets the answer that its source states.
 func TestEveryCase(t *testing.T) {
-	m, files := Build(t)
+	m, files := built(t)
 	fsys := mapFS(files)
 	for i := range m.Cases {
 		c := &m.Cases[i]
@@ -57,7 +72,7 @@ func TestEveryCase(t *testing.T) {
 // TestTwiceTheSame: the generator gives the same bytes again, and those that are
 // kept in corpus/v1.
 func TestTwiceTheSame(t *testing.T) {
-	_, one := Build(t)
+	_, one := built(t)
 	_, two := Build(t)
 	same(t, "the second time", one, two)
 	if *update {
@@ -116,7 +131,7 @@ const countsBegin, countsEnd = "<!-- begin generated: counts -->\n", "<!-- end g
 
 // TestCounts: the table of corpus/README.md counts what is there.
 func TestCounts(t *testing.T) {
-	m, _ := Build(t)
+	m, _ := built(t)
 	var b strings.Builder
 	row := func(name string, c corpus.Count) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, c.Total(), c.Verified, c.Refuted, c.NotChecked, c.Violated)

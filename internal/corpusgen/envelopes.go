@@ -124,6 +124,10 @@ func (b *builder) leaves(env *dsse.Envelope) {
 	}
 	form("leaf-with-fourteen-signatures", put(b.t, root, "sigs", many), report.CodeDSSESigCount, "at most 13 fit beside the largest payload")
 	form("leaf-bound-to-another-key", put(b.t, root, "sigs.0.by", dagcbor.Bytes(bytes.Repeat([]byte{7}, 32))), report.CodeSignerMismatch, "the signature is bound to the key that call.by names")
+	b.about("limits.md#sizes")
+	large := put(b.t, root, "payload", dagcbor.Bytes(bytes.Repeat([]byte{0}, 64001)))
+	form("leaf-with-a-payload-too-large", large, report.CodeDSSEPayloadSize, "a payload has at most 64,000 bytes")
+	b.about("leaf.md#leaf")
 	b.receipt("leaf-with-a-byte-behind", ".leaf", append(slices.Clone(leaf), 0), no("form", report.CodeCBORTrailing), "a leaf is one block")
 	b.receipt("leaf-cut", ".leaf", leaf[:len(leaf)-1], no("form", report.CodeCBORTruncated), "a leaf is one block")
 	b.receipt("leaf-not-shortest", ".leaf", slices.Concat([]byte{0xa3, 0x78, 0x04}, leaf[2:]), no("form", report.CodeCBORNotShortest), "a leaf has one spelling")
@@ -188,10 +192,13 @@ func (b *builder) types(payload []byte) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.about("evolution.md#reserved")
+	typed("type-of-a-freeze", "application/vnd.obstat.freeze.v1+cbor", no("form", report.CodePayloadType), "reserved, and nothing gives it meaning yet")
 	b.about("evolution.md#frame")
 	b.receipt("next-version-of-another-kind", ".leaf", b.leaf(v2), unknown("schema", report.CodeVersionUnknown), "in a later version there may be kinds that nobody knows yet", "kind=forecast", "run=run-1")
 	v2.Sigs[0].Sig[5] ^= 1
 	b.receipt("next-version-with-a-bad-signature", ".leaf", b.leaf(v2), no("signature", report.CodeSignatureInvalid).and(unknown("schema", report.CodeVersionUnknown)), "a signature is checked under every version")
+	b.about("statement.md#frame")
 	frameless := put(b.t, tree(b.t, payload), "call.seq", nil)
 	v3, err := dsse.Sign("application/vnd.obstat.receipt.v2+cbor", encode(b.t, frameless), testlog.Key("engine"))
 	if err != nil {
@@ -218,6 +225,7 @@ func roles(b *builder) {
 		i := log.Append(b.sign(b.resigned(example, label), label))
 		b.bundle(name, log.Bundle(i, log.Size()), noQuorum, w, why)
 	}
+	b.about("trust.md#roles")
 	registry("judgment-by-a-registrar", "judgment-admit", "registrar-1", no("KEY-LISTED-AT", report.CodeKeyRole), "a registrar signs registry statements and no receipt")
 	registry("judgment-by-an-approver-in-the-log", "judgment-admit", "approver", no("KEY-LISTED-AT", report.CodeKeyRole), "where it stands changes nothing")
 	registry("decision-by-an-engine-in-the-log", "decision-approve", "engine", no("KEY-LISTED-AT", report.CodeKeyRole), "where it stands changes nothing")

@@ -109,8 +109,10 @@ func (b *builder) views(payload []byte) {
 	// The view is written in the form of RFC 8785, so the receipt's is a part of it.
 	_, part, _ := strings.Cut(string(doc), `"receipt":`)
 	sum := sha256.Sum256([]byte(strings.TrimSuffix(part, "}")))
+	b.about("jsonview.md#digest")
 	view("second-digest", doc, ok(), "SHA-256 over the RFC 8785 form of the receipt's view", "jcs=jcs-sha256:"+hex.EncodeToString(sum[:]))
 	view("second-digest-is-no-identity", doc, no("expect jcs", report.CodeExpectationUnmet), "it has a text of its own", "jcs="+hex.EncodeToString(sum[:]))
+	b.about("jsonview.md")
 	view("view-of-another", doc, no("expect statement", report.CodeExpectationUnmet), "a view is of one statement", "statement="+cidOf(b.receiptOf(payload)))
 	edit := func(name, old, new string, w want, why string) {
 		if strings.Count(string(doc), old) != 1 {
@@ -123,4 +125,10 @@ func (b *builder) views(payload []byte) {
 	edit("view-with-a-float", `"seq":1`, `"seq":1.5`, bad, "integers only")
 	edit("view-by-the-schema", `"class":"green"`, `"class":"orange"`, no("form", report.CodeSchemaWord), "what a view says is held to the schema")
 	edit("view-name-twice", `"class":"green"`, `"class":"green","class":"green"`, no("form", report.CodeJSONNameTwice), "one name has one value")
+}
+
+// digestHex is the BLAKE3 of bytes, in hex.
+func digestHex(data []byte) string {
+	sum := blake3.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

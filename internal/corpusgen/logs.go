@@ -35,12 +35,14 @@ func logs(b *builder) {
 	b.spoil("whole-logs/tile-above/tile/1/000.p/1", 0)
 	ask("tile-above", "whole-logs/tile-above", noQuorum, registryTrust, no("tiles", report.CodeTileMismatch), "the tile above does not hold the hash of the tile below")
 
-	b.about("report.md#checks")
+	b.about("report.md#answers")
 	ask("under-nothing", "whole-logs/genesis", "", "", unknown("checkpoint", report.CodePolicyNotGiven).and(unknown("policy", report.CodePolicyNotGiven), unknown("registry", report.CodeTrustNotGiven)), "nothing in a log is trusted")
 	ask("quorum-unmet", "whole-logs/genesis", oneWitness, registryTrust, unknown("policy", report.CodeQuorumUnmet), "no witness cosigned")
+	b.about("report.md#checks")
 	ask("of-another-log", "whole-logs/genesis", b.put("whole-logs/other.policy", fill("log $other\nquorum none\n")), registryTrust, unknown("checkpoint", report.CodeLogUnknown), "the policy does not list it")
 	ask("pinned-elsewhere", "whole-logs/genesis", noQuorum, b.trustIn("pinned-elsewhere", "genesis "+cidOf([]byte{0xa0})+"\n"), no("registry", report.CodeRegistryPin), "the genesis is not the pinned one")
 	ask("trust-in-another-log", "whole-logs/genesis", noQuorum, b.put("whole-logs/other.trust", []byte("obstat trust v1\norigin example.com/other\ngenesis "+w.Genesis.String()+"\n")), unknown("registry", report.CodeLogOther), "the trust file is for another log")
+	b.grown()
 	b.damaged()
 	b.faulty()
 	b.together()
@@ -56,6 +58,20 @@ func (b *builder) askLog(name, dir, policy, trust string, w want, why string, re
 		}
 	}
 	b.add(name, corpus.Case{Command: corpus.AskLog, Files: files, Ask: corpus.Ask{Require: require}}, w, why)
+}
+
+// grown: a log, and an older checkpoint that somebody kept.
+func (b *builder) grown() {
+	log := b.denials(5)
+	b.site("whole-logs/grown", log, 5)
+	since := func(name string, older []byte, w want, why string) {
+		b.add(name, corpus.Case{Command: corpus.AskLog, Files: map[corpus.Part]string{
+			corpus.Log: "whole-logs/grown", corpus.Older: b.put(b.path(name, ".checkpoint"), older), corpus.Policy: noQuorum, corpus.Trust: registryTrust,
+		}}, w, why)
+	}
+	since("grown", log.Checkpoint(3), ok(), "the tree at the size of the older checkpoint has its root")
+	since("grown-from-another-history", log.SignHead(checkpoint.Checkpoint{Origin: testlog.Origin, Size: 3, Root: merkle.Hash{1}}), no("growth", report.CodeLogForked), "the log signed another root for that size")
+	since("grown-from-a-forgery", []byte("example.com/log\n3\n"), no("growth", report.CodeNoteMalformed), "what is no checkpoint says nothing")
 }
 
 // faults is a log of size leaves of the smallest statements that there are.
@@ -91,6 +107,7 @@ func (b *builder) damaged() {
 		damage(dir)
 		b.askLog(name, dir, noQuorum, registryTrust, w, why)
 	}
+	b.about("checkpoint.md#tiles")
 	const entries, tile = "/tile/entries/000.p/4", "/tile/0/000.p/4"
 	site("tile-flipped", no("entries", report.CodeTileMismatch), "one bit of a hash in a tile", func(dir string) { b.spoil(dir+tile, 70) })
 	site("tile-cut", no("entries", report.CodeTileData), "a tile has 32 bytes a leaf", func(dir string) { b.files[dir+tile] = b.files[dir+tile][:100] })
@@ -106,6 +123,7 @@ func (b *builder) damaged() {
 		at := bytes.LastIndex(b.files[dir+entries], []byte("csig")) + 8
 		b.spoil(dir+entries, at)
 	})
+	b.about("report.md#checks")
 	site("checkpoint-missing", unknown("checkpoint", report.CodeTileMissing), "there is no checkpoint", func(dir string) { delete(b.files, dir+"/checkpoint") })
 	site("checkpoint-empty", unknown("checkpoint", report.CodeInputEmpty), "the checkpoint is empty", func(dir string) { b.files[dir+"/checkpoint"] = nil })
 	site("checkpoint-malformed", no("checkpoint", report.CodeNoteMalformed), "the checkpoint is no note", func(dir string) { b.files[dir+"/checkpoint"] = []byte("example.com/log\n") })
@@ -158,6 +176,7 @@ func (b *builder) faulty() {
 		}
 		l.Append(env)
 	})
+	b.about("log.md#site")
 	site("statement-twice", registryTrust, no("once", report.CodeStatementTwice), "one statement in two leaves", func(l *testlog.Log) {
 		l.Append(b.sign(open, "engine"))
 		l.Append(b.sign(open, "engine"))

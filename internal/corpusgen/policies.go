@@ -80,6 +80,10 @@ func policies(b *builder) {
 		{"threshold-above-members", "witness a $w1\ngroup g 2 a\nquorum g\n", report.CodePolicyThreshold, "at most the number of members"},
 		{"threshold-with-a-zero", "witness a $w1\ngroup g 01 a\nquorum g\n", report.CodePolicyThreshold, "decimal without leading zeros"},
 	} {
+		b.about("trust.md#policy")
+		if strings.HasPrefix(c.name, "key-of-small") || c.name == "key-not-canonical" {
+			b.about("trust.md#keys")
+		}
 		policy("not-"+c.name, c.text, no("form", c.code), c.why)
 	}
 	b.about("limits.md#sizes")

@@ -88,6 +88,8 @@ func previews(b *builder) {
 	p.schema()
 	p.context()
 	p.changes()
+	p.http()
+	p.others()
 	b.boundInReceipt(p.base)
 }
 
@@ -208,6 +210,7 @@ func (p previewCases) changes() {
 		return `{"after":` + after + `,"before":` + before + `,"mode":` + mode + `,"path":` + path + `}`
 	}
 	one, two := content("one"), content("two")
+	b.about("preview.md#files")
 	good := files(`[` + change(`"a"`, "null", one, `"755"`) + "," + change(`"b/c"`, one, two, "null") + "," + change(`"d"`, one, "null", "null") + `]`)
 	p.ask("files", good.text, ok(), "a file created, one replaced, one deleted", good.expect())
 	mode := files(`[` + change(`"a"`, one, one, `"644"`) + `]`)
@@ -216,6 +219,7 @@ func (p previewCases) changes() {
 		p.ask(name, files(changes).text, no("form", code), why)
 	}
 	bad("files-without-changes", `[]`, report.CodePreviewIntent, "at least one change")
+	b.about("preview.md#changes")
 	bad("files-that-change-nothing", `[`+change(`"a"`, one, one, "null")+`]`, report.CodePreviewIntent, "a change changes something")
 	bad("files-neither-before-nor-after", `[`+change(`"a"`, "null", "null", "null")+`]`, report.CodePreviewIntent, "a change changes something")
 	bad("files-mode-of-a-deleted", `[`+change(`"a"`, one, "null", `"644"`)+`]`, report.CodePreviewIntent, "a deleted file has no mode")

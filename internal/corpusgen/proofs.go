@@ -104,8 +104,10 @@ func (b *builder) proofTexts(log *testlog.Log) {
 			corpus.Artifact: b.put(b.path(name, ".tlog-proof"), data), corpus.Policy: noQuorum, corpus.Trust: plainTrust,
 		}}, w, why)
 	}
+	b.about("bundle.md#tlog-proof-file")
 	file("tlog-proof", good, ok(), "a .tlog-proof whose extra is the canonical leaf")
 	file("tlog-proof-without-extra", []byte(proof), no("form", report.CodeProofBundleMissing), "a .tlog-proof that stands by itself carries the leaf")
+	b.about("checkpoint.md#proof")
 	edit := func(name, old, new string, w want, why string) {
 		if !strings.Contains(string(good), old) {
 			b.t.Fatalf("%s: no %q", name, old)
@@ -127,8 +129,10 @@ func (b *builder) proofTexts(log *testlog.Log) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.about("bundle.md#tlog-proof-file")
 	raw[20] ^= 1 // of by, which names the key
 	edit("tlog-proof-of-another-signer", string(leaf), base64.StdEncoding.EncodeToString(raw), no("form", report.CodeSignerMismatch), "the leaf binds its signature to the key that the payload names")
+	b.about("bundle.md#bundle")
 	doc := string(plain(log, 5, 7).Append(nil))
 	inJSON := func(name, old, new string, w want, why string) {
 		if !strings.Contains(doc, old) {

@@ -18,7 +18,7 @@ func schema(b *builder) {
 		b.signed(e, d.Payload(), signerOf(kind), ok(), "an example of its kind: "+e, "kind="+string(kind))
 	}
 	for _, v := range violations() {
-		b.about(sectionOf(v.path))
+		b.about(sectionOfRule(v))
 		d := b.example(v.base)
 		payload := encode(b.t, put(b.t, tree(b.t, d.Payload()), v.path, v.put))
 		b.signed("not-"+slug(v.rule), payload, signerOf(d.Frame().Kind), no("schema", v.code), "the rule that is broken: "+v.rule)
@@ -50,6 +50,28 @@ func (b *builder) exampleNames() []string {
 		out[index-1] = name
 	}
 	return out
+}
+
+// sectionOfRule is the section that gives a rule its code, where the code is of
+// one form that many fields have; else that of the field.
+func sectionOfRule(v violation) string {
+	switch v.code {
+	case report.CodeSchemaPin:
+		return "receipt.md#pins"
+	case report.CodeSchemaOrder:
+		return "receipt.md#sets"
+	case report.CodeSchemaEmpty:
+		return "encoding.md#sets"
+	case report.CodeSchemaArm:
+		return "encoding.md#sums"
+	case report.CodeSchemaName, report.CodeSchemaCode:
+		return "encoding.md#text"
+	case report.CodeSchemaLength, report.CodeSchemaLink:
+		return "receipt.md#values"
+	case report.CodeSchemaClear, report.CodeSchemaPath:
+		return "receipt.md#clear-form"
+	}
+	return sectionOf(v.path)
 }
 
 // sectionOf is the section that says what stands at a path of a statement.

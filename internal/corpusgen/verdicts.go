@@ -44,6 +44,9 @@ func verdicts(b *builder) {
 			}
 		}
 	}
+	b.about("verdict.md#names")
+	relaxed := put(b.t, tree(b.t, b.example("judgment-for-refused").Payload()), "receipt.judgment.verdict.admit.by", l{s("exec/allowed"), s("obstat/relaxed")})
+	b.signed("admitted-before-it-was-logged", encode(b.t, relaxed), "engine", ok(), "the gate's own name says that the effect did not wait for the log", "verdict=admit")
 	b.about("verdict.md#faults")
 	for _, posture := range []string{"closed", "open"} {
 		b.signed("a-fault-"+posture, b.example("fault-"+posture).Payload(), "engine", ok(), "no verdict was reached, and the posture says what happened then", "kind=fault", "posture="+posture)
