@@ -184,7 +184,8 @@ func (g *Gate) Judge(ctx context.Context, req Request) (*Judged, error) {
 		entry.Expires = g.cfg.Now().Truncate(time.Millisecond).Add(g.cfg.Patience)
 	}
 	j := &Judged{gate: g, request: req, sealed: s, verdict: v}
-	if j.statement, j.record, err = g.record(ctx, entry, v.Arm() != verdict.ArmEscalate); err != nil {
+	j.spooled = g.cfg.Spool != nil && v.Arm() != verdict.ArmEscalate
+	if j.statement, j.record, err = g.record(ctx, entry, j.spooled); err != nil {
 		return nil, fmt.Errorf("the judgment could not be recorded, so nothing happens: %w", err)
 	}
 	return j, nil

@@ -26,7 +26,8 @@ type Judged struct {
 	verdict   verdict.Verdict // zero where there is none
 	unjudged  error           // why there is none
 	statement *receipt.Decoded
-	record    *client.Recorded // nil where the statement was spooled
+	record    *client.Recorded // nil where the statement was spooled, and after Resume
+	spooled   bool
 
 	mu      sync.Mutex
 	outcome *Outcome // once it is settled; owned by mu
@@ -43,7 +44,8 @@ func (j *Judged) Unjudged() error { return j.unjudged }
 // Statement is the judgment, or the open fault, as it was recorded.
 func (j *Judged) Statement() *receipt.Decoded { return j.statement }
 
-// Record is the statement as it stands in the log; nil where it was spooled.
+// Record is the statement as it stands in the log; nil where it was spooled, and
+// after Resume.
 func (j *Judged) Record() *client.Recorded { return j.record }
 
 // Digest is the preview digest that was judged.
@@ -273,7 +275,7 @@ func (j *Judged) tell(ctx context.Context) error {
 			Of: j.statement.ReceiptCID, Request: j.Digest(), Disposition: out.Disposition, Compensates: out.Compensates,
 		},
 		Settles: j.statement.CID,
-	}, j.record == nil)
+	}, j.spooled)
 	if err != nil {
 		return fmt.Errorf("the outcome could not be recorded: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/preview"
@@ -32,9 +33,10 @@ type Recovered struct {
 //   - Whether a command ran, a request was sent or a tool called, nobody knows:
 //     unobserved.
 //
-// The error is the log's; calling Recover again with the history as it is then
-// goes on.
-func (g *Gate) Recover(ctx context.Context, history iter.Seq2[*receipt.Decoded, error]) ([]Recovered, error) {
+// Calls that are to stay open, such as one that waits for consent, are named; one
+// that has begun by now is settled all the same. The error is the log's; calling
+// Recover again with the history as it is then goes on.
+func (g *Gate) Recover(ctx context.Context, history iter.Seq2[*receipt.Decoded, error], stay ...receipt.CID) ([]Recovered, error) {
 	open, settled, err := openCalls(history)
 	if err != nil {
 		return nil, err
@@ -44,6 +46,11 @@ func (g *Gate) Recover(ctx context.Context, history iter.Seq2[*receipt.Decoded, 
 	}
 	var all []Recovered
 	for _, st := range open {
+		if slices.Contains(stay, st.CID) {
+			if record, err := g.cfg.Store.intent(st.CID); err == nil && record == nil {
+				continue
+			}
+		}
 		r, out, err := g.settleOpen(ctx, st)
 		if err != nil {
 			return all, err

@@ -176,6 +176,13 @@ func (s *Store) PlanUndo(outcome receipt.CID) (*Undo, error) {
 	return &Undo{Outcome: outcome, files: &Files{Root: string(d.Root), Changes: changes}, store: s, wrote: rec.Wrote}, nil
 }
 
+// CanUndo says whether the store holds what undoes an outcome, and no undo of it
+// was committed.
+func (s *Store) CanUndo(outcome receipt.CID) bool {
+	rec, err := s.outcome(outcome)
+	return err == nil && rec.Undone == ""
+}
+
 // Files is the change set that the undo is.
 func (u *Undo) Files() *Files { return u.files }
 

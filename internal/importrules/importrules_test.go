@@ -49,6 +49,7 @@ var outside = []string{
 
 // programs stand above both.
 var programs = []string{
+	"cmd/gate",
 	"cmd/logd",
 	"cmd/verify",
 	"internal/demo",

@@ -27,6 +27,8 @@ func sessions(text string) []session {
 		case !in:
 		case strings.HasPrefix(line, "$ "):
 			out = append(out, session{line: i + 1, command: line[2:]})
+		case strings.HasPrefix(line, "> ") && len(out) > 0: // a command goes on
+			out[len(out)-1].command += "\n" + line[2:]
 		case len(out) > 0:
 			last := &out[len(out)-1]
 			last.shown = append(last.shown, line)

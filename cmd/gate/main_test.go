@@ -1,0 +1,145 @@
+package main
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"pgregory.net/rapid"
+
+	"github.com/obstat/obstat/audit"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/internal/server/servertest"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/receipt/laws"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"gate": main}) }
+
+// scripts are the logs that scripts started, by the directory of the script.
+type scripts struct {
+	t    *testing.T
+	mu   sync.Mutex
+	logs map[string]*servertest.Log
+}
+
+// TestScripts runs the program against real logs in this process.
+func TestScripts(t *testing.T) {
+	s := &scripts{t: t, logs: map[string]*servertest.Log{}}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"log": s.start, "audit": s.audit, "cid": scriptCID, "exits": scriptExits,
+		},
+	})
+}
+
+// log: starts a log and writes its trust files and the engine's key; $LOG is its
+// URL and $SH a shell by the name that no link leads to.
+func (s *scripts) start(ts *testscript.TestScript, _ bool, _ []string) {
+	l := servertest.New(s.t)
+	s.mu.Lock()
+	s.logs[ts.Getenv("WORK")] = l
+	s.mu.Unlock()
+	ts.Setenv("LOG", l.URL)
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	ts.Check(err)
+	ts.Setenv("SH", sh)
+	der, err := x509.MarshalPKCS8PrivateKey(servertest.Key(servertest.Engine))
+	ts.Check(err)
+	for name, b := range map[string][]byte{
+		"log.policy": l.PolicyFile, "trust": l.EnginesFile, "engine.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	} {
+		ts.Check(os.WriteFile(ts.MkAbs(name), b, 0o600))
+	}
+}
+
+// audit RUN: ends the log, and holds the run to every law.
+func (s *scripts) audit(ts *testscript.TestScript, _ bool, args []string) {
+	s.mu.Lock()
+	l := s.logs[ts.Getenv("WORK")]
+	s.mu.Unlock()
+	l.Stop()
+	dir := ts.MkAbs("site")
+	ts.Check(os.Mkdir(dir, 0o755))
+	site, err := durable.OpenDir(dir)
+	ts.Check(err)
+	cfg := l.Config()
+	_, err = rlog.Export(cfg.Engine(), site)
+	ts.Check(err)
+	r, err := audit.Log(os.DirFS(dir), audit.Options{
+		Policy: l.Policy, Engines: l.Engines, Only: &laws.Run{Principal: servertest.Engine, Name: receipt.Name(args[0])}, Now: 1 << 50,
+	})
+	ts.Check(err)
+	if r.ExitCode() != 0 {
+		ts.Fatalf("%s", r.Text())
+	}
+}
+
+var cidLine = regexp.MustCompile(`(?m)^gate: (?:outcome|judgment) (b[a-z2-7]{58})$`)
+
+// cid NAME: the last statement that a command named is $NAME.
+func scriptCID(ts *testscript.TestScript, _ bool, args []string) {
+	all := cidLine.FindAllStringSubmatch(ts.ReadFile("stderr"), -1)
+	if len(all) == 0 {
+		ts.Fatalf("no statement was named")
+	}
+	ts.Setenv(args[0], all[len(all)-1][1])
+}
+
+// exits N COMMAND…
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit status %d, want %s", code, args[0])
+	}
+}
+
+// Nothing in a preview makes a terminal do anything, and nothing is lost.
+func TestVisibleProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := string(rapid.SliceOf(rapid.Byte()).Draw(t, "raw")) + rapid.SampledFrom([]string{"", "\x1b[2J", "\u202e", "\u200b", "\r", "\x7f", "\u2028", "ä"}).Draw(t, "more")
+		shown, escaped := visible(raw)
+		if strings.ContainsFunc(shown, func(r rune) bool {
+			return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == '\u202e' || r == '\u200b' || r == '\u2028' || r == '\ufffd' && !strings.Contains(raw, "\ufffd")
+		}) {
+			t.Fatalf("%q shows %q", raw, shown)
+		}
+		if escaped == (shown == raw) {
+			t.Fatalf("%q shows %q, escaped: %v", raw, shown, escaped)
+		}
+	})
+}
+
+func TestOnlyYesConsents(t *testing.T) {
+	for in, want := range map[string]bool{
+		"yes\n": true, "yes\r\n": true, "yes": true, "yes\nmore": true,
+		"": false, "\n": false, "y\n": false, "Yes\n": false, " yes\n": false, "yes \n": false, "yes!\n": false, "no\n": false,
+		strings.Repeat("yes", 100): false,
+	} {
+		if got, err := answer(strings.NewReader(in)); err != nil || got != want {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+	}
+	r := strings.NewReader("yes\nrest")
+	if _, err := answer(r); err != nil || r.Len() != 4 {
+		t.Errorf("%d bytes are left, %v", r.Len(), err)
+	}
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/obstat/obstat/client"
+	"github.com/obstat/obstat/gate"
+	"github.com/obstat/obstat/gate/policy"
+	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/preview"
+	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/trust"
+	"github.com/obstat/obstat/verdict"
+)
+
+// A gate's directory:
+//
+//	gate.toml   settings
+//	current     name of the open run
+//	runs/NAME/  its statements and the log's answers
+//	store/      what the gate keeps (docs/gate.md#the-store)
+//	pending     a proposal that waits for consent
+
+const (
+	currentName = "current"
+	pendingName = "pending"
+)
+
+// session is the open run of a gate's directory, taken up where it stopped.
+type session struct {
+	console
+	cfg    *Config
+	tree   durable.FS // the gate's directory
+	client *client.Client
+	run    *client.Run
+	gate   *gate.Gate
+	store  *gate.Store
+	rules  *policy.File
+}
+
+// begin reads the settings and makes a client; the caller closes the session.
+func begin(dir string, c console) (*session, error) {
+	cfg, err := readConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{console: c, cfg: cfg}
+	if s.tree, err = durable.OpenDir(dir); err != nil {
+		return nil, err
+	}
+	p, err := os.ReadFile(cfg.Policy)
+	if err != nil {
+		return nil, err
+	}
+	e, err := os.ReadFile(cfg.Trust)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := trust.ParsePolicy(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Policy, err)
+	}
+	engines, err := trust.ParseEngines(e)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Trust, err)
+	}
+	s.client, err = client.New(client.Config{URL: cfg.Log, Policy: logs, Engines: engines})
+	return s, err
+}
+
+func (s *session) close() error {
+	var err error
+	if s.run != nil {
+		err = s.run.Close()
+	}
+	s.client.Close()
+	return err
+}
+
+func (s *session) runConfig(name string) (client.RunConfig, error) {
+	key, err := readKey(s.cfg.Key)
+	return client.RunConfig{Dir: filepath.Join(s.tree.String(), "runs", name), Name: receipt.Name(name), Key: key, Now: time.Now}, err
+}
+
+// openGate puts a gate over the run.
+func (s *session) openGate() (err error) {
+	if s.store, err = gate.OpenStore(filepath.Join(s.tree.String(), "store")); err != nil {
+		return err
+	}
+	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err != nil {
+		return err
+	}
+	patience, err := time.ParseDuration(s.cfg.Patience)
+	if err != nil {
+		return err
+	}
+	s.gate, err = gate.New(gate.Config{
+		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules},
+		Now: time.Now, Patience: patience, FailOpen: s.cfg.FailOpen,
+	})
+	return err
+}
+
+// take opens the current run, sends what has no answer yet, and settles what a
+// crash left open. The caller closes the session.
+func take(ctx context.Context, dir string, c console) (*session, error) {
+	s, err := begin(dir, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.takeUp(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *session) takeUp(ctx context.Context) error {
+	name, err := s.current()
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return errors.New("no run is open: gate run open NAME")
+	}
+	cfg, err := s.runConfig(name)
+	if err != nil {
+		return err
+	}
+	if s.run, err = client.Open(s.client, cfg); err != nil {
+		return err
+	}
+	if err := s.openGate(); err != nil {
+		return err
+	}
+	if err := s.run.Flush(ctx); err != nil {
+		return err
+	}
+	if err := s.samePolicy(ctx); err != nil {
+		return err
+	}
+	p, err := s.pending()
+	if err != nil {
+		return err
+	}
+	if p != nil && s.settled(ctx, p.judgment) { // and the end came before that was written down
+		p = nil
+		if err := s.forget(); err != nil {
+			return err
+		}
+	}
+	var stay []receipt.CID
+	if p != nil {
+		stay = append(stay, p.judgment)
+	}
+	recovered, err := s.gate.Recover(ctx, s.run.Statements(ctx), stay...)
+	for _, r := range recovered {
+		s.say("a call that was left open, %s, is %s", r.Call.CID, r.Disposition.Word())
+		if r.Err != nil {
+			s.say("  %v", r.Err)
+		}
+	}
+	return err
+}
+
+// settled says whether a statement of the run settles another.
+func (s *session) settled(ctx context.Context, judgment receipt.CID) bool {
+	for st, err := range s.run.Statements(ctx) {
+		if err == nil && st.Statement.Call.Settles == judgment {
+			return true
+		}
+	}
+	return false
+}
+
+// samePolicy holds the policy file against the one that the run pinned.
+func (s *session) samePolicy(ctx context.Context) error {
+	for st, err := range s.run.Statements(ctx) {
+		if err != nil {
+			return err
+		}
+		if open, ok := st.Statement.Receipt.(receipt.RunOpen); ok && open.Policy != s.rules.Pin() {
+			return fmt.Errorf("%s is not the policy that run %s began with: close the run and open another", s.cfg.Rules, s.run.Name())
+		}
+		return nil
+	}
+	return fmt.Errorf("run %s has no run-open", s.run.Name())
+}
+
+// current is the name of the open run, empty where there is none.
+func (s *session) current() (string, error) {
+	b, err := durable.ReadFile(s.tree, currentName, verdict.MaxName+1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(b)), err
+}
+
+// request is an effect as this program asks for it.
+func (s *session) request(e gate.Effect, class receipt.Class, origin verdict.Origin) gate.Request {
+	return gate.Request{
+		Effect: e, Class: class, Origin: origin, Context: preview.Context{Policy: preview.Pin(s.rules.Pin())},
+	}
+}
+
+// judge asks the gate, and says what it says. A request that is not admitted ends
+// the program.
+func (s *session) judge(ctx context.Context, req gate.Request) (*gate.Judged, error) {
+	j, err := s.gate.Judge(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case j.Unjudged() != nil:
+		s.say("NOT JUDGED, and let through as configured: %v", j.Unjudged())
+	case j.Verdict().Arm() == verdict.ArmAdmit:
+		s.say("admitted by %s", strings.Join(j.Verdict().By(), ", "))
+	default:
+		s.say("%s", j.Refusal())
+	}
+	s.say("judgment %s", j.Statement().CID)
+	if j.Verdict().Arm() == verdict.ArmDeny {
+		return nil, &exitError{exitRefused}
+	}
+	return j, nil
+}
+
+// commit lets it happen, and says what became of it. What did not happen as it
+// was asked for ends the program, with the status of the command where one ran.
+func (s *session) commit(ctx context.Context, j *gate.Judged) (*gate.Outcome, error) {
+	out, err := j.Commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.tell(out)
+}
+
+func (s *session) tell(out *gate.Outcome) error {
+	word := out.Disposition.Word()
+	if refusal := out.Refusal(); refusal != "" {
+		s.say("%s", refusal)
+	} else {
+		s.say("%s", word)
+	}
+	if out.Err != nil {
+		s.say("%v", out.Err)
+	}
+	s.say("outcome %s", out.Statement.CID)
+	switch {
+	case word == "committed":
+		return nil
+	case out.Result != nil && out.Result.Process != nil && out.Result.Process.Exit > 0:
+		return &exitError{out.Result.Process.Exit}
+	case receipt.Attempted(out.Disposition):
+		return &exitError{exitFailed}
+	}
+	return &exitError{exitRefused}
+}
