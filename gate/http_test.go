@@ -63,7 +63,7 @@ func (w *wire) requests() []string {
 }
 
 func TestHTTPLeavesAsItWasJudged(t *testing.T) {
-	w, address := listen(t, "HTTP/1.1 201 Created\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok")
+	w, address := listen(t, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 201 Created\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok")
 	g, l := gated(t, says(admits, nil))
 	h := &HTTP{
 		Method: "POST", URL: "http://api.example/v1/a?b=%20", Address: address, Body: []byte("body\x00"),
