@@ -41,8 +41,7 @@ func listen(t *testing.T, answer string) (*wire, string) {
 			if err != nil {
 				return
 			}
-			_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-			b, _ := io.ReadAll(c)
+			b := readRequest(c)
 			w.mu.Lock()
 			w.got = append(w.got, string(b))
 			w.mu.Unlock()
@@ -54,6 +53,19 @@ func listen(t *testing.T, answer string) (*wire, string) {
 	})
 	t.Cleanup(func() { l.Close(); wg.Wait() })
 	return w, l.Addr().String()
+}
+
+// readRequest reads until nothing has come for a while.
+func readRequest(c net.Conn) []byte {
+	var all []byte
+	for patience := 10 * time.Second; ; patience = 150 * time.Millisecond {
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		b := make([]byte, 4096)
+		n, err := c.Read(b)
+		if all = append(all, b[:n]...); err != nil {
+			return all
+		}
+	}
 }
 
 func (w *wire) requests() []string {
