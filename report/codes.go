@@ -192,6 +192,9 @@ const (
 	CodeHTTPTimeout       Code = "HTTP-TIMEOUT"
 	CodeHTTPSize          Code = "HTTP-SIZE"
 	CodeHTTPHost          Code = "HTTP-HOST"
+	CodeStatementUnknown  Code = "STATEMENT-UNKNOWN"
+	CodeIndexAbsent       Code = "INDEX-ABSENT"
+	CodeWitnessesNone     Code = "WITNESSES-NONE"
 
 	// The log engine (internal/rlog).
 	CodeBusy        Code = "BUSY"
@@ -510,6 +513,9 @@ var Meaning = map[Code]string{
 	CodeHTTPTimeout:       "the body of a request did not come in time",
 	CodeHTTPSize:          "the body of a request is larger than the limit",
 	CodeHTTPHost:          "the request is for a host that this server does not answer for",
+	CodeStatementUnknown:  "a statement that stands in no leaf of this log so far",
+	CodeIndexAbsent:       "a question to an index that this log does not keep",
+	CodeWitnessesNone:     "a wait for witnesses on a log that has none",
 
 	// The log engine (internal/rlog).
 	CodeBusy:              "the queue is full: nothing of the submission was kept, try again",

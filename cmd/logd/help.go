@@ -144,6 +144,8 @@ REQUESTS
                        Obstat-Repeat: true where the statement was there
                        before. With ?registry=chain the bundle carries the
                        registry, and can be verified offline
+  GET /v1/...          bundles of statements and leaves, runs, searches, proofs,
+                       the registry chain, the limits
   GET /checkpoint, /tile/...   C2SP tlog-tiles
   GET /healthz         200 while the process answers
   GET /readyz          200 while the log takes submissions, else 503; it says

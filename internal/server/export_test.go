@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
 )
 
@@ -42,3 +43,16 @@ func (s *Server) Err() error { return s.log.Err() }
 
 // Refuse is refuse.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }
+
+// Proof is the engine's own inclusion proof.
+func (s *Server) Proof(index, size uint64) ([]merkle.Hash, error) {
+	return s.log.InclusionProof(index, size)
+}
+
+// Routes are the paths and methods of every route.
+func Routes() (all []string) {
+	for _, t := range routes() {
+		all = append(all, t.method+" "+t.path)
+	}
+	return all
+}

@@ -15,14 +15,14 @@ import (
 const immutable = "public, max-age=604800, immutable"
 
 // checkpoint answers the newest signed checkpoint.
-func (s *Server) checkpoint(w http.ResponseWriter) error {
+func (s *Server) checkpoint(w http.ResponseWriter, _ *request) error {
 	write(w, "text/plain; charset=utf-8", "no-store", s.log.Head().Note)
 	return nil
 }
 
 // tile answers a hash tile or an entry bundle, of any width that the tree has
 // by now (C2SP tlog-tiles). Any other is 404 and not to be cached.
-func (s *Server) tile(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) tile(w http.ResponseWriter, r *request) error {
 	t, entries, err := merkle.ParsePath(r.URL.Path[1:])
 	if err != nil {
 		return err
@@ -92,13 +92,13 @@ func acceptsGzip(h http.Header) bool {
 }
 
 // health says that the process answers.
-func (s *Server) health(w http.ResponseWriter) error {
+func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	write(w, "application/json", "no-store", []byte("{\"status\":\"ok\"}\n"))
 	return nil
 }
 
 // ready says that the log takes submissions, or why not.
-func (s *Server) ready(w http.ResponseWriter) error {
+func (s *Server) ready(w http.ResponseWriter, _ *request) error {
 	if err := s.log.Err(); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func badRequests(t *testing.T, good *dsse.Envelope) []refusal {
 		{name: "path", path: "/v1/receipt", header: typed(server.DSSEType), body: good.JSON(), status: 404, code: "HTTP-PATH"},
 		{name: "path, escaped", path: "/v1/%72eceipts", header: typed(server.DSSEType), body: good.JSON(), status: 404, code: "HTTP-PATH"},
 		{name: "path, control characters", method: "GET", path: "/%0a%1b%22", status: 404, code: "HTTP-PATH"},
-		{name: "query, unknown", path: "/v1/receipts?wait=witnessed", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
+		{name: "query, unknown", path: "/v1/receipts?verbose=1", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
 		{name: "query, value", path: "/v1/receipts?registry=yes", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
 		{name: "query, on a read", method: "GET", path: "/checkpoint?x", status: 400, code: "HTTP-QUERY"},
 		{name: "query, an empty one", path: "/v1/receipts?", header: typed(server.DSSEType), body: good.JSON(), status: 400, code: "HTTP-QUERY"},
@@ -255,7 +255,7 @@ func TestEveryCode(t *testing.T) {
 	elsewhere := map[report.Code]string{
 		"HTTP-BODY": "TestCutShort", "HTTP-TIMEOUT": "TestSlowClients", "BUSY": "TestBusy",
 		"LOG-STOPPED": "TestFailStop", "LOG-CLOSED": "TestClosed", "KEY-ENDED": "TestKeyEnded",
-		"TILE-PATH": "TestPaths", "BEYOND-SIZE": "TestWidths", "HTTP-HOST": "TestHosts", "LOG-IO": "TestReadFails",
+		"TILE-PATH": "TestPaths", "STATEMENT-UNKNOWN": "TestLookups", "INDEX-ABSENT": "TestLookups", "WITNESSES-NONE": "TestWait", "BEYOND-SIZE": "TestWidths", "HTTP-HOST": "TestHosts", "LOG-IO": "TestReadFails",
 		"LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
 	}
 	tested := maps.Clone(elsewhere)

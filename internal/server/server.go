@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +48,7 @@ type Server struct {
 	index    *derived // nil where there is none
 	logger   *slog.Logger
 	limits   limits
+	routes   []route   // never changed
 	public   bool      // as Config.Public; never changed
 	anchors  []*anchor // never changed
 
@@ -98,7 +97,7 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.index.close())
 	}
-	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), public: cfg.Public, anchors: anchors, witnesses: witnesses}
+	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), routes: routes(), public: cfg.Public, anchors: anchors, witnesses: witnesses}
 	s.receivers.active = make(map[*http.ResponseController]struct{})
 	if err := s.fits(cfg); err != nil {
 		_ = s.Close() // nothing was submitted; err says why there is no server
@@ -161,65 +160,3 @@ func (s *Server) Head() rlog.Head { return s.log.Head() }
 
 // Stats is a reading of the engine.
 func (s *Server) Stats() rlog.Stats { return s.log.Stats() }
-
-// ServeHTTP routes by the exact path: a path has one spelling, and nothing is
-// redirected.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := s.route(w, r); err != nil {
-		s.refuse(w, r, err)
-	}
-}
-
-func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
-	path := r.URL.Path
-	if r.URL.RawPath != "" {
-		return noSuchPath(r)
-	}
-	switch {
-	case path == "/v1/receipts":
-		if r.Method != http.MethodPost {
-			return wrongMethod(w, r, http.MethodPost)
-		}
-		return s.submit(w, r)
-	case path == "/checkpoint" || strings.HasPrefix(path, "/tile/"):
-		if s.public { // browsers verify too
-			w.Header().Set("Access-Control-Allow-Origin", "*")
-		}
-	case path == "/healthz" || path == "/readyz":
-	default:
-		return noSuchPath(r)
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return wrongMethod(w, r, "GET, HEAD")
-	}
-	if r.URL.RawQuery != "" || r.URL.ForceQuery {
-		return badQuery(r.URL, "no query")
-	}
-	switch path {
-	case "/checkpoint":
-		return s.checkpoint(w)
-	case "/healthz":
-		return s.health(w)
-	case "/readyz":
-		return s.ready(w)
-	}
-	return s.tile(w, r)
-}
-
-func noSuchPath(r *http.Request) error {
-	return &report.Error{
-		Code:     report.CodeHTTPPath,
-		Expected: "/v1/receipts, /checkpoint, /tile/…, /healthz or /readyz",
-		Actual:   fmt.Sprintf("%q", r.URL.EscapedPath()),
-	}
-}
-
-// badQuery refuses a query; a lone "?" is one, or a path had two spellings.
-func badQuery(u *url.URL, expected string) error {
-	return &report.Error{Code: report.CodeHTTPQuery, Expected: expected, Actual: fmt.Sprintf("%q", "?"+u.RawQuery)}
-}
-
-func wrongMethod(w http.ResponseWriter, r *http.Request, allow string) error {
-	w.Header().Set("Allow", allow)
-	return &report.Error{Code: report.CodeHTTPMethod, Expected: allow, Actual: fmt.Sprintf("%q", r.Method)}
-}

@@ -99,6 +99,11 @@ var statuses = map[report.Code]int{
 	report.CodeSchemaTally:    http.StatusUnprocessableEntity,
 	report.CodeSchemaGap:      http.StatusUnprocessableEntity,
 
+	// What is asked for.
+	report.CodeStatementUnknown: http.StatusNotFound,
+	report.CodeIndexAbsent:      http.StatusNotFound,
+	report.CodeWitnessesNone:    http.StatusUnprocessableEntity,
+
 	// Tiles.
 	report.CodeTilePath:   http.StatusNotFound,
 	report.CodeBeyondSize: http.StatusNotFound,

@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -36,9 +35,12 @@ const MaxBody = 128 << 10
 
 // submit answers POST /v1/receipts with the bundle of the one envelope in the
 // body (spec/http.md#submit).
-func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
-	withChain, err := chainWanted(r.URL)
+func (s *Server) submit(w http.ResponseWriter, r *request) error {
+	withChain, err := r.chain()
 	if err != nil {
+		return err
+	}
+	if err := r.wait(); err != nil {
 		return err
 	}
 	reserve := r.ContentLength
@@ -61,7 +63,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 			Fix:      "submit the same envelope again later",
 		}
 	}
-	body, err := s.readBody(w, r)
+	body, err := s.readBody(w, r.Request)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := s.sequence(r, a)
+	res, err := s.sequence(r.Request, a)
 	if err != nil {
 		return err
 	}
@@ -85,18 +87,27 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return s.answer(w, envelope, res, withChain)
+	if res.Repeat {
+		w.Header().Set(RepeatHeader, "true")
+		return s.answer(w, envelope, res, http.StatusOK, withChain)
+	}
+	return s.answer(w, envelope, res, http.StatusCreated, withChain)
 }
 
-// chainWanted reads the query of a submission: nothing, or registry=chain.
-func chainWanted(u *url.URL) (bool, error) {
-	switch {
-	case u.RawQuery == "registry=chain":
-		return true, nil
-	case u.RawQuery == "" && !u.ForceQuery:
-		return false, nil
+// wait reads what a submission waits for. What is durable is in the tree here,
+// under a signed checkpoint, so the first two are one promise; a quorum of
+// witnesses is nothing that this log can wait for.
+func (r *request) wait() error {
+	switch level := r.query["wait"]; level {
+	case "", "durable", "integrated":
+		return nil
+	case "witnessed":
+		return &report.Error{
+			Code: report.CodeWitnessesNone, Expected: "a log that has witnesses cosign", Actual: "one that does not",
+			Fix: "wait for integrated, which is what this log can promise",
+		}
 	}
-	return false, badQuery(u, "no query, or registry=chain")
+	return badQuery(r.URL, "wait=durable, integrated or witnessed")
 }
 
 // parserFor chooses how to read a body by its Content-Type.
@@ -202,8 +213,8 @@ func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
 	return res, err
 }
 
-// answer writes the bundle: 201, or 200 for a repeat.
-func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Result, withChain bool) error {
+// answer writes the bundle.
+func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Result, status int, withChain bool) error {
 	b := bundle.Bundle{
 		Envelope: env.JSON(),
 		Proof:    &checkpoint.Proof{Index: res.Index, Hashes: res.Proof, Checkpoint: res.Head.Note},
@@ -224,11 +235,6 @@ func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Resu
 	h.Set("Content-Type", bundle.MediaType)
 	h.Set("Content-Length", strconv.Itoa(len(*buf)))
 	h.Set("Cache-Control", "no-store")
-	status := http.StatusCreated
-	if res.Repeat {
-		h.Set(RepeatHeader, "true")
-		status = http.StatusOK
-	}
 	w.WriteHeader(status)
 	_, _ = w.Write(*buf) // a client that is gone asks again and gets a repeat
 	s.buffers.Put(buf)
