@@ -123,6 +123,7 @@ func TestHTTPPlanIsReadFromTheWire(t *testing.T) {
 }
 
 func TestHTTPEnds(t *testing.T) {
+	t.Parallel()
 	redirect, redirectAt := listen(t, "HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 0\r\n\r\n")
 	_, refusedAt := listen(t, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 	_, silentAt := listen(t, "")

@@ -79,6 +79,9 @@ func resume(record []byte) (c *changeset, request receipt.Digest, err error) {
 	copy(request[:], b)
 	c = &changeset{}
 	for _, d := range r.Made {
+		if !fs.ValidPath(string(d)) || string(d) == "." {
+			return nil, request, fmt.Errorf("%q is no directory that was made", d)
+		}
 		c.made = append(c.made, string(d))
 	}
 	for _, it := range r.Items {
@@ -86,7 +89,7 @@ func resume(record []byte) (c *changeset, request receipt.Digest, err error) {
 		if x.before, err = contentFromHex(it.Before); err == nil {
 			x.after, err = contentFromHex(it.After)
 		}
-		if err == nil && (path.Dir(x.aside) != path.Dir(x.path) || !strings.HasPrefix(path.Base(x.aside), ".obstat-")) {
+		if err == nil && (!fs.ValidPath(x.path) || !fs.ValidPath(x.aside) || path.Dir(x.aside) != path.Dir(x.path) || !strings.HasPrefix(path.Base(x.aside), ".obstat-")) {
 			err = fmt.Errorf("%q is no name beside %q", x.aside, x.path)
 		}
 		if err != nil {

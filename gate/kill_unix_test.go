@@ -280,6 +280,7 @@ func newBench(t *testing.T) *bench {
 // was or as it was to be, nothing was fired twice, every call has an outcome that
 // is true, and the run closes over them.
 func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	steps, stride := b.steps(), 4
 	if os.Getenv("OBSTAT_HEAVY") != "" {
@@ -301,6 +302,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 // So it is where whoever comes after is killed, too, and yet another comes.
 func TestKilledWhileRecovering(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	steps, stride := b.steps(), 13
 	if os.Getenv("OBSTAT_HEAVY") != "" {

@@ -142,6 +142,7 @@ func rewrite(t *testing.T, path string, at int64, keep bool, pause *atomic.Int64
 // A program that somebody rewrites in place, all the time, never runs as
 // anything but what was judged.
 func TestProgramRewrittenInPlace(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		pin   Pin

@@ -15,6 +15,7 @@ import (
 // The same gate over a real log: the server's tree holds the judgment, and
 // nothing after it, at the moment of firing.
 func TestGateOverARealLog(t *testing.T) {
+	t.Parallel()
 	l := servertest.New(t)
 	c, err := client.New(client.Config{URL: l.URL, Policy: l.Policy, Engines: l.Engines})
 	if err != nil {

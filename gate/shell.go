@@ -29,14 +29,19 @@ func LooksLikeShell(e preview.Exec) bool {
 // no argument names.
 var loaderVariables = []string{"LD_", "DYLD_", "BASH_ENV=", "ENV=", "BASH_FUNC_", "PYTHONSTARTUP=", "PERL5OPT=", "RUBYOPT=", "NODE_OPTIONS=", "GCONV_PATH="}
 
-// NoShell is a rule that denies commands that look like a shell, and
-// environments that make a program load what no argument names. It admits
-// nothing. Programs and variables that it lets pass are named: absolute paths,
-// and NAME of NAME=value.
-type NoShell struct {
-	Programs  []string
-	Variables []string
+// LoadsUnnamed says whether an environment makes a program load or run what no
+// argument names, by the names of its variables.
+func LoadsUnnamed(e preview.Exec) bool {
+	return slices.ContainsFunc(e.Env, func(kv string) bool {
+		return slices.ContainsFunc(loaderVariables, func(v string) bool { return strings.HasPrefix(kv, v) })
+	})
 }
+
+// NoShell is a rule for engines whose rules are functions: it denies commands
+// that look like a shell, but for the programs that it names by their absolute
+// paths, and environments that load what no argument names. It admits nothing.
+// Package policy does the same by itself.
+type NoShell struct{ Programs []string }
 
 // Judge denies, or says nothing.
 func (n NoShell) Judge(_ context.Context, p Proposal) (verdict.Verdict, error) {
@@ -48,12 +53,8 @@ func (n NoShell) Judge(_ context.Context, p Proposal) (verdict.Verdict, error) {
 	if LooksLikeShell(e) && !slices.Contains(n.Programs, e.Program) {
 		reasons = append(reasons, "COMMAND-NOT-ALLOWED")
 	}
-	for _, kv := range e.Env {
-		name, _, _ := strings.Cut(kv, "=")
-		loads := slices.ContainsFunc(loaderVariables, func(v string) bool { return strings.HasPrefix(kv, v) })
-		if loads && !slices.Contains(n.Variables, name) {
-			reasons = append(reasons, "ARGUMENT-NOT-ALLOWED")
-		}
+	if LoadsUnnamed(e) {
+		reasons = append(reasons, "ARGUMENT-NOT-ALLOWED")
 	}
 	if len(reasons) == 0 {
 		return verdict.Verdict{}, nil

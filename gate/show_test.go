@@ -74,6 +74,7 @@ effect: writes x
 // What is shown is what lands, byte for byte: a diff that somebody else's tool
 // applies gives the file that the gate writes, and so does the text of a create.
 func TestShownEqualsLandedProperty(t *testing.T) {
+	t.Parallel()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("no git, which applies the diffs")

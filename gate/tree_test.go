@@ -231,6 +231,7 @@ func fileOnly(m map[string]string) map[string]string {
 // Somebody writes to one of the files at every step on the way. Nothing of theirs
 // is lost, and the set is in place as a whole or not at all.
 func TestSomebodyWritesMeanwhile(t *testing.T) {
+	t.Parallel()
 	before, set, after := mixedSet()
 	attacks := map[string]func(t *testing.T, path string) string{ // what the file holds then, empty: nothing
 		"in place": func(t *testing.T, path string) string {

@@ -34,8 +34,6 @@ type Config struct {
 	// Env are names of variables that commands get from the gate's environment;
 	// they get no others.
 	Env []string `toml:"env"`
-	// Shells are programs that look like shells and may run.
-	Shells []string `toml:"shells"`
 	// Check is a command that runs on what apply has changed.
 	Check []string `toml:"check"`
 	// Patience is how long an escalation waits.

@@ -49,9 +49,8 @@ USAGE
   --patience  how long an escalation waits (default: 5m)
 
 Everything stands in DIR/gate.toml and can be changed there, and besides: env,
-names of variables that commands get; shells, programs that look like shells and
-may run; check, a command that runs on what apply has changed; fail_open, faults
-over which effects happen unjudged.
+names of variables that commands get; check, a command that runs on what apply
+has changed; fail_open, faults over which effects happen unjudged.
 `
 
 const helpRun = `gate run - open a run, close it
@@ -73,7 +72,8 @@ USAGE
 The program is looked up in PATH, and its file is judged by name and digest, with
 the arguments, the environment (the variables that gate.toml names, no others)
 and the working directory: this one, or the root where this one is not inside.
---stdin hands the standard input on. No shell runs unless gate.toml names it.
+--stdin hands the standard input on. No shell runs unless a
+policy names it.
 
 The output is printed when the command has ended, one MiB of each at most.
 `

@@ -102,7 +102,7 @@ func (s *session) openGate() (err error) {
 		return err
 	}
 	s.gate, err = gate.New(gate.Config{
-		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules, gate.NoShell{Programs: s.cfg.Shells}},
+		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules},
 		Now: time.Now, Patience: patience, FailOpen: s.cfg.FailOpen,
 	})
 	return err

@@ -2,7 +2,8 @@
 // github.com/cedar-policy/cedar-go as it is. docs/gate.md#policies says what a
 // policy sees and how to write one.
 //
-// A judgment admits exactly where Cedar allows. Cedar has two answers and a
+// A judgment admits only where Cedar allows, and where it is no shell and no
+// environment that loads what nobody named, unless a permit says @allow. Cedar has two answers and a
 // receipt has three arms, so a forbid can say @escalate("CODE"): where nothing
 // but such policies stands in the way, a person decides. Another forbid denies,
 // by the word of its @reason. What no policy permits is denied.
@@ -14,6 +15,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,6 +40,8 @@ type rule struct {
 	name     string // in judgment.verdict.admit.by
 	reason   string // of a forbid
 	escalate bool
+	shell    bool // of a permit: it admits shells
+	loader   bool // of a permit: it admits environments that load what no argument names
 }
 
 // Parse reads the text of a policy file and refuses what would fault, or would
@@ -82,6 +86,20 @@ func readRule(i int, c *cedar.Policy) (rule, error) {
 					text, gate.ReservedName)
 			}
 			r.name = text
+		case "allow":
+			if c.Effect() != cedar.Permit {
+				return r, errors.New("@allow on a forbid says nothing")
+			}
+			for _, word := range strings.Fields(text) {
+				switch word {
+				case "shell":
+					r.shell = true
+				case "loader":
+					r.loader = true
+				default:
+					return r, fmt.Errorf("@allow(%q): it allows shell, loader or both", text)
+				}
+			}
 		case "reason", "escalate":
 			if c.Effect() != cedar.Forbid {
 				return r, fmt.Errorf("@%s on a permit says nothing: write a forbid beside it", key)
@@ -143,10 +161,12 @@ func (p *Policy) Judge(_ context.Context, proposal gate.Proposal) (verdict.Verdi
 func (p *Policy) decide(r request) (verdict.Verdict, error) {
 	decision, found := cedar.Authorize(p.all, r.entities, r.Request)
 	var firm, asks []string
+	var shell, loader bool
 	for _, reason := range found.Reasons {
 		switch rule := p.rules[reason.PolicyID]; {
 		case decision == cedar.Allow:
 			firm = append(firm, rule.name)
+			shell, loader = shell || rule.shell, loader || rule.loader
 		case rule.escalate:
 			asks = append(asks, rule.reason)
 		default:
@@ -158,6 +178,10 @@ func (p *Policy) decide(r request) (verdict.Verdict, error) {
 		return verdict.Deny(firm...)
 	case len(found.Errors) > 0:
 		return verdict.Verdict{}, failed(found.Errors)
+	case decision == cedar.Allow && r.shell && !shell:
+		return verdict.Deny("COMMAND-NOT-ALLOWED")
+	case decision == cedar.Allow && r.loader && !loader:
+		return verdict.Deny("ARGUMENT-NOT-ALLOWED")
 	case decision == cedar.Allow:
 		return verdict.Admit(firm...)
 	case len(asks) == 0:

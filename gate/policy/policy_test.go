@@ -100,7 +100,37 @@ func TestArms(t *testing.T) {
 	}
 }
 
-// An admit is Cedar's own allow, whatever our annotations say.
+// A shell runs where a permit that holds says so, and nothing that no argument
+// names is loaded otherwise.
+func TestShellsAreNamed(t *testing.T) {
+	const all, shells, both = `permit (principal, action, resource);`, `@allow("shell") permit (principal, action, resource) when { context.program == "/bin/dash" };`, `@allow("shell loader") permit (principal, action, resource);`
+	shell := preview.Exec{Root: "/", Dir: "/", Program: "/bin/dash", File: preview.ContentOf([]byte("x")), Argv: []string{"sh"}}
+	loads := shell
+	loads.Env = []string{"LD_PRELOAD=/tmp/x.so"}
+	other := shell
+	other.Program = "/bin/bash"
+	git := git("push")
+	git.Env = loads.Env
+	for _, c := range []struct {
+		name, policy string
+		in           preview.Exec
+		want         string
+	}{
+		{"a shell that nobody names", all, shell, "deny [COMMAND-NOT-ALLOWED]"},
+		{"a shell that is named", shells, shell, "admit [policy0]"},
+		{"beside a permit that does not", all + shells, shell, "admit [policy0 policy1]"},
+		{"another shell", all + shells, other, "deny [COMMAND-NOT-ALLOWED]"},
+		{"a library that nobody names", shells, loads, "deny [ARGUMENT-NOT-ALLOWED]"},
+		{"one that is allowed", both, loads, "admit [policy0]"},
+		{"in no shell", all, git, "deny [ARGUMENT-NOT-ALLOWED]"},
+	} {
+		v, err := parse(t, c.policy).Judge(t.Context(), propose(c.in))
+		if err != nil || v.String() != c.want {
+			t.Errorf("%s: %v, %v; want %s", c.name, v, err, c.want)
+		}
+	}
+}
+
 func TestEveryChangeIsAsked(t *testing.T) {
 	p := parse(t, `
 @id("below-src")
@@ -138,7 +168,7 @@ func TestWhatAPolicySees(t *testing.T) {
 	sees := func(in preview.Intent, conditions ...string) {
 		t.Helper()
 		for _, c := range conditions {
-			p := parse(t, `permit (principal, action, resource) when { `+c+` };`)
+			p := parse(t, `@allow("shell loader") permit (principal, action, resource) when { `+c+` };`)
 			if v, err := p.Judge(t.Context(), propose(in)); err != nil || v.Arm() != verdict.ArmAdmit {
 				t.Errorf("%s of %s: %v, %v", c, in.Verb(), v, err)
 			}
@@ -153,7 +183,7 @@ func TestWhatAPolicySees(t *testing.T) {
 		`context.root == "/srv" && context.dir == "/srv/repo" && context.program == "/usr/bin/git"`,
 		`context.content like "b3:*"`, `context.argv["0"] == "git" && context.argv["2"] == "-m"`, `context.argv["3"] == {"b64": "/w=="}`,
 		`context.args.contains("commit") && !context.args.contains("git")`, `context.argc == 4`, `context.env == {"HOME": "/srv"}`,
-		`!context.stdin && !context.shell`)
+		`!context.stdin && !context.shell && !context.loader && !context.reversible`)
 	sees(preview.Exec{Root: "/", Dir: "/", Program: "/bin/dash", Argv: []string{"dash"}, Stdin: preview.ContentOf([]byte("x"))}, `context.stdin && context.shell`)
 	sees(preview.Exec{Root: "/", Dir: "/", Program: "/tmp/x", Argv: []string{"-bash"}}, `context.shell`)
 	sees(preview.HTTP{
@@ -186,17 +216,19 @@ func (nothing) Verb() string { return "launch" }
 
 func TestParseRefuses(t *testing.T) {
 	for name, text := range map[string]string{
-		"no Cedar":              `allow everything`,
-		"a word of nobody's":    `@reason("BECAUSE") forbid (principal, action, resource);`,
-		"prose":                 `@escalate("ask alice") forbid (principal, action, resource);`,
-		"a reason to permit":    `@reason("NO-RULE") permit (principal, action, resource);`,
-		"a permit that asks":    `@escalate("RULE-ASKS") permit (principal, action, resource);`,
-		"both":                  `@reason("NO-RULE") @escalate("RULE-ASKS") forbid (principal, action, resource);`,
-		"a name with a blank":   `@id("my rule") permit (principal, action, resource);`,
-		"a number's name":       `@id("policy1") permit (principal, action, resource);`,
-		"the gate's own name":   `@id("obstat/relaxed") permit (principal, action, resource);`,
-		"one name for two":      `@id("a") permit (principal, action, resource); @id("a") forbid (principal, action, resource);`,
-		"one annotation, twice": `@id("a") @id("b") permit (principal, action, resource);`,
+		"no Cedar":                `allow everything`,
+		"a word of nobody's":      `@reason("BECAUSE") forbid (principal, action, resource);`,
+		"prose":                   `@escalate("ask alice") forbid (principal, action, resource);`,
+		"a reason to permit":      `@reason("NO-RULE") permit (principal, action, resource);`,
+		"a permit that asks":      `@escalate("RULE-ASKS") permit (principal, action, resource);`,
+		"both":                    `@reason("NO-RULE") @escalate("RULE-ASKS") forbid (principal, action, resource);`,
+		"a name with a blank":     `@id("my rule") permit (principal, action, resource);`,
+		"a number's name":         `@id("policy1") permit (principal, action, resource);`,
+		"the gate's own name":     `@id("obstat/relaxed") permit (principal, action, resource);`,
+		"one name for two":        `@id("a") permit (principal, action, resource); @id("a") forbid (principal, action, resource);`,
+		"allow what there is not": `@allow("root") permit (principal, action, resource);`,
+		"allow by a forbid":       `@allow("shell") forbid (principal, action, resource);`,
+		"one annotation, twice":   `@id("a") @id("b") permit (principal, action, resource);`,
 	} {
 		if _, err := Parse("test.cedar", []byte(text), "engine"); err == nil || !strings.Contains(err.Error(), "test.cedar") && name != "no Cedar" && name != "one annotation, twice" {
 			t.Errorf("%s: %v", name, err)

@@ -20,7 +20,8 @@ import (
 // request is one question to Cedar with the entities it speaks of.
 type request struct {
 	cedar.Request
-	entities cedar.EntityMap
+	entities      cedar.EntityMap
+	shell, loader bool // it is a command that looks like one, or has such an environment
 }
 
 type record = cedar.RecordMap
@@ -32,13 +33,15 @@ func (p *Policy) requests(proposal gate.Proposal) ([]request, error) {
 		for k, v := range common {
 			own[k] = v
 		}
-		return []request{{cedar.Request{
+		return []request{{Request: cedar.Request{
 			Principal: p.principal, Action: action(proposal.Intent.Verb()), Resource: resource, Context: cedar.NewRecord(own),
-		}, entities}}
+		}, entities: entities}}
 	}
 	switch in := proposal.Intent.(type) {
 	case preview.Exec:
-		return one(entity("Program", in.Program), execContext(in), nil), nil
+		all := one(entity("Program", in.Program), execContext(in), nil)
+		all[0].shell, all[0].loader = gate.LooksLikeShell(in), gate.LoadsUnnamed(in)
+		return all, nil
 	case preview.HTTP:
 		return one(entity("Host", in.Authority()), httpContext(in), nil), nil
 	case preview.Tool:
@@ -93,7 +96,7 @@ func (p *Policy) changes(common record, root string, all []preview.Change, undoe
 		if undoes == "" {
 			entities[act], entities[files] = child(act, files), child(files)
 		}
-		out = append(out, request{cedar.Request{Principal: p.principal, Action: act, Resource: file, Context: cedar.NewRecord(own)}, entities})
+		out = append(out, request{Request: cedar.Request{Principal: p.principal, Action: act, Resource: file, Context: cedar.NewRecord(own)}, entities: entities})
 	}
 	return out
 }
@@ -142,7 +145,8 @@ func commonContext(p gate.Proposal) record {
 		touches = append(touches, cedar.String(e.On))
 	}
 	ctx := record{
-		"class": cedar.String(p.Class), "inputs": cedar.NewRecord(inputs), "slots": cedar.NewRecord(slots),
+		"reversible": cedar.Boolean(p.Reversible),
+		"class":      cedar.String(p.Class), "inputs": cedar.NewRecord(inputs), "slots": cedar.NewRecord(slots),
 		"effects": cedar.NewSet(effects...), "touches": cedar.NewSet(touches...),
 		"origin": cedar.NewRecord(record{"intent": cedar.String(p.Origin.Intent().String()), "rendering": cedar.String(p.Origin.Rendering().String())}),
 		"pins":   cedar.NewRecord(pins(p.Context)),
@@ -188,7 +192,7 @@ func execContext(e preview.Exec) record {
 		"root": text(e.Root), "dir": text(e.Dir), "program": text(e.Program), "content": content(e.File),
 		"argv": cedar.NewRecord(argv), "args": cedar.NewSet(args...), "argc": cedar.Long(len(e.Argv)),
 		"env": cedar.NewRecord(env), "stdin": cedar.Boolean(e.Stdin != preview.Content{} && e.Stdin != preview.ContentOf(nil)),
-		"shell": cedar.Boolean(gate.LooksLikeShell(e)),
+		"shell": cedar.Boolean(gate.LooksLikeShell(e)), "loader": cedar.Boolean(gate.LoadsUnnamed(e)),
 	}
 }
 

@@ -14,16 +14,31 @@ import (
 
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/gate"
+	"github.com/obstat/obstat/gate/policy"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/verdict"
 )
 
-// policyText is what the rules below say; its digest is pinned in the run-open
-// and in every preview.
-const policyText = `git alone, and of it: init, add, commit, ls-files, branch, tag.
-Files of the repository may be created and replaced.
-What is red needs a person.
+// policyText is what judges the session, with the place of git left open; its
+// digest is pinned in the run-open and in every preview.
+const policyText = `@id("demo/git")
+permit (principal, action == Action::"exec", resource == Program::"%[1]s");
+
+@reason("COMMAND-NOT-ALLOWED")
+forbid (principal, action == Action::"exec", resource) unless { resource == Program::"%[1]s" };
+
+@reason("ARGUMENT-NOT-ALLOWED")
+forbid (principal, action == Action::"exec", resource == Program::"%[1]s")
+unless {
+  context.argv has "1" && ["init", "add", "commit", "ls-files", "branch", "tag"].contains(context.argv["1"])
+};
+
+@id("demo/files")
+permit (principal, action in Action::"files", resource);
+
+@escalate("CLASS-RED")
+forbid (principal, action, resource) when { context.class == "red" };
 `
 
 // saved is a statement that the log has proven, and the file that proves it.
@@ -45,11 +60,12 @@ func (d *demo) save(rec *client.Recorded, word string) (*saved, error) {
 // stage is what the acts of a session share.
 type stage struct {
 	*demo
-	run  *client.Run
-	gate *gate.Gate
-	repo string
-	git  string   // the program file
-	env  []string // of every command
+	run   *client.Run
+	gate  *gate.Gate
+	rules *policy.Policy
+	repo  string
+	git   string   // the program file
+	env   []string // of every command
 }
 
 // session runs the engine.
@@ -73,12 +89,15 @@ func (d *demo) session(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.run.Close()) }()
+	if s.rules, err = policy.Parse("demo.cedar", fmt.Appendf(nil, policyText, s.git), engineName); err != nil {
+		return err
+	}
 	kept, err := gate.OpenStore(d.path("gate"))
 	if err != nil {
 		return err
 	}
 	s.gate, err = gate.New(gate.Config{
-		Log: s.run, Store: kept, Secret: s.run.Secret(), Rules: s.rules(), Now: time.Now, Patience: s.patience,
+		Log: s.run, Store: kept, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules}, Now: time.Now, Patience: s.patience,
 	})
 	if err != nil {
 		return err
@@ -121,45 +140,9 @@ func (s *stage) command(args ...string) *gate.Exec {
 	return &gate.Exec{Root: s.repo, Dir: s.repo, Program: s.git, Argv: append([]string{"git"}, args...), Env: s.env}
 }
 
-// rules are policyText in Go.
-func (s *stage) rules() []gate.Rule {
-	allowed := map[string]bool{"init": true, "add": true, "commit": true, "ls-files": true, "branch": true, "tag": true}
-	return []gate.Rule{
-		gate.RuleFunc(func(_ context.Context, p gate.Proposal) (verdict.Verdict, error) {
-			e, ok := p.Intent.(preview.Exec)
-			switch {
-			case !ok:
-				return verdict.Verdict{}, nil
-			case e.Program != s.git || e.Root != s.repo:
-				return verdict.Deny("COMMAND-NOT-ALLOWED")
-			case len(e.Argv) < 2 || !allowed[e.Argv[1]]:
-				return verdict.Deny("ARGUMENT-NOT-ALLOWED")
-			}
-			return verdict.Admit("demo/git")
-		}),
-		gate.RuleFunc(func(_ context.Context, p gate.Proposal) (verdict.Verdict, error) {
-			if f, ok := p.Intent.(preview.Files); ok && f.Root == s.repo {
-				return verdict.Admit("demo/files")
-			}
-			return verdict.Verdict{}, nil
-		}),
-		gate.RuleFunc(func(_ context.Context, p gate.Proposal) (verdict.Verdict, error) {
-			if p.Class == receipt.Red {
-				return verdict.Escalate("CLASS-RED")
-			}
-			return verdict.Verdict{}, nil
-		}),
-	}
-}
-
 func (s *stage) open(ctx context.Context, log receipt.Name) error {
 	s.head("2  A session: judge, have the log prove it, fire, tell the log")
-	rec, err := s.run.Record(ctx, client.Entry{Receipt: receipt.RunOpen{
-		Engine:     receipt.Engine{Name: engineName, Version: "1"},
-		Policy:     receipt.PinBLAKE3([]byte(policyText)),
-		Vocabulary: receipt.StandardVocabulary().Digest(),
-		Logs:       []receipt.Name{log},
-	}})
+	rec, err := s.gate.OpenRun(ctx, gate.Opening{Engine: engineName, Version: "1", Policy: s.rules.Pin()}, log)
 	if err != nil {
 		return err
 	}
@@ -270,7 +253,7 @@ func (s *stage) do(ctx context.Context, a act) (*gate.Outcome, error) {
 	w := &watched{Effect: a.effect, log: s.log}
 	req := gate.Request{
 		Effect: w, Class: receipt.Green, Origin: verdict.Whole(verdict.Replay),
-		Context: preview.Context{Policy: preview.Pin(receipt.PinBLAKE3([]byte(policyText)))},
+		Context: preview.Context{Policy: preview.Pin(s.rules.Pin())},
 	}
 	if a.class != "" {
 		req.Class = a.class

@@ -42,7 +42,7 @@ type world struct {
 }
 
 const cedar = `
-@id("all") permit (principal, action, resource);
+@id("all") @allow("shell") permit (principal, action, resource);
 @reason("PATH-NOT-ALLOWED") forbid (principal, action in Action::"files", resource in Directory::"locked");
 @reason("COMMAND-NOT-ALLOWED") forbid (principal, action == Action::"exec", resource) when { context.args.contains("forbidden") };
 `
