@@ -30,6 +30,9 @@ const MaxBody = 1 << 20
 // answer, where its context does not say less.
 const httpTime = 2 * time.Minute
 
+// maxInterim is how many interim answers (RFC 9110, section 15.2) are passed over.
+const maxInterim = 8
+
 // HTTP sends one HTTP/1.1 request, written out byte by byte as its preview says
 // (spec/preview.md#http), over a connection of its own, and follows no redirect:
 // another request is another effect.
@@ -154,7 +157,14 @@ func (f *frozenHTTP) Apply(ctx context.Context, _ Call) Result {
 
 func (f *frozenHTTP) answer(ctx context.Context, conn net.Conn) Result {
 	method, _, _ := strings.Cut(string(f.wire), " ")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	from := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(from, &http.Request{Method: method})
+	for range maxInterim {
+		if err != nil || resp.StatusCode > 199 {
+			break
+		}
+		resp, err = http.ReadResponse(from, &http.Request{Method: method}) // what came was no answer yet
+	}
 	if err != nil {
 		code := codeNoAnswer
 		switch {

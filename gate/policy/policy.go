@@ -161,38 +161,53 @@ func (p *Policy) Judge(_ context.Context, proposal gate.Proposal) (verdict.Verdi
 func (p *Policy) decide(r request) (verdict.Verdict, error) {
 	decision, found := cedar.Authorize(p.all, r.entities, r.Request)
 	var firm, asks []string
-	var shell, loader bool
-	for _, reason := range found.Reasons {
-		switch rule := p.rules[reason.PolicyID]; {
-		case decision == cedar.Allow:
-			firm = append(firm, rule.name)
-			shell, loader = shell || rule.shell, loader || rule.loader
-		case rule.escalate:
-			asks = append(asks, rule.reason)
-		default:
-			firm = append(firm, rule.reason)
+	if decision == cedar.Deny {
+		for _, reason := range found.Reasons {
+			if rule := p.rules[reason.PolicyID]; rule.escalate {
+				asks = append(asks, rule.reason)
+			} else {
+				firm = append(firm, rule.reason)
+			}
 		}
 	}
 	switch {
-	case decision == cedar.Deny && len(firm) > 0: // sound, whatever could not be evaluated
+	case len(firm) > 0: // sound, whatever could not be evaluated
 		return verdict.Deny(firm...)
 	case len(found.Errors) > 0:
 		return verdict.Verdict{}, failed(found.Errors)
-	case decision == cedar.Allow && r.shell && !shell:
-		return verdict.Deny("COMMAND-NOT-ALLOWED")
-	case decision == cedar.Allow && r.loader && !loader:
-		return verdict.Deny("ARGUMENT-NOT-ALLOWED")
 	case decision == cedar.Allow:
-		return verdict.Admit(firm...)
+		return p.allowed(r, found)
 	case len(asks) == 0:
 		return verdict.Deny("NO-RULE")
 	}
 	// Only policies that ask a person stand in the way. Without them it must be
-	// allowed: a person is not asked to permit what no policy permits.
-	if decision, _ := cedar.Authorize(p.firm, r.entities, r.Request); decision == cedar.Deny {
+	// admitted: a person is not asked to permit what no policy permits.
+	if decision, found = cedar.Authorize(p.firm, r.entities, r.Request); decision == cedar.Deny {
 		return verdict.Deny("NO-RULE")
 	}
+	if v, err := p.allowed(r, found); err != nil || v.Arm() == verdict.ArmDeny {
+		return v, err
+	}
 	return verdict.Escalate(asks...)
+}
+
+// allowed is what Cedar allows: admitted, unless it is a shell or loads what
+// nobody named, and no permit that holds allows that.
+func (p *Policy) allowed(r request, found cedar.Diagnostic) (verdict.Verdict, error) {
+	var by []string
+	shell, loader := !r.shell, !r.loader
+	for _, reason := range found.Reasons {
+		rule := p.rules[reason.PolicyID]
+		by = append(by, rule.name)
+		shell, loader = shell || rule.shell, loader || rule.loader
+	}
+	switch {
+	case !shell:
+		return verdict.Deny("COMMAND-NOT-ALLOWED")
+	case !loader:
+		return verdict.Deny("ARGUMENT-NOT-ALLOWED")
+	}
+	return verdict.Admit(by...)
 }
 
 func failed(all []cedar.DiagnosticError) error {

@@ -104,6 +104,7 @@ func TestArms(t *testing.T) {
 // names is loaded otherwise.
 func TestShellsAreNamed(t *testing.T) {
 	const all, shells, both = `permit (principal, action, resource);`, `@allow("shell") permit (principal, action, resource) when { context.program == "/bin/dash" };`, `@allow("shell loader") permit (principal, action, resource);`
+	const asks = `@escalate("RULE-ASKS") forbid (principal, action, resource);`
 	shell := preview.Exec{Root: "/", Dir: "/", Program: "/bin/dash", File: preview.ContentOf([]byte("x")), Argv: []string{"sh"}}
 	loads := shell
 	loads.Env = []string{"LD_PRELOAD=/tmp/x.so"}
@@ -123,6 +124,8 @@ func TestShellsAreNamed(t *testing.T) {
 		{"a library that nobody names", shells, loads, "deny [ARGUMENT-NOT-ALLOWED]"},
 		{"one that is allowed", both, loads, "admit [policy0]"},
 		{"in no shell", all, git, "deny [ARGUMENT-NOT-ALLOWED]"},
+		{"a person is not asked for one that nobody names", all + asks, shell, "deny [COMMAND-NOT-ALLOWED]"},
+		{"a person is asked for one that is named", shells + asks, shell, "escalate [RULE-ASKS]"},
 	} {
 		v, err := parse(t, c.policy).Judge(t.Context(), propose(c.in))
 		if err != nil || v.String() != c.want {

@@ -24,7 +24,6 @@ type registry struct {
 	log       *testlog.Log
 	origin    string
 	version   int
-	prev      string // statement CID
 	threshold int
 	keys      []listedKey
 	chain     []bundle.RegistryLeaf // without proofs

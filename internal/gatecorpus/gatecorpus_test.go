@@ -3,6 +3,7 @@ package gatecorpus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/internal/rlog"
 	"github.com/obstat/obstat/internal/server/servertest"
+	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/verdict"
 )
 
@@ -35,6 +37,7 @@ type world struct {
 	run   *client.Run
 	gate  *gate.Gate
 	store *gate.Store
+	dir   string // of the store
 	root  string
 	shell string
 	open  bool // the run stays open
@@ -56,7 +59,8 @@ func newWorld(t *testing.T, open ...bool) *world {
 	w.run, err = client.Create(c, client.RunConfig{Dir: filepath.Join(t.TempDir(), "run"), Name: "run-1", Key: servertest.Key(servertest.Engine), Now: time.Now})
 	w.must(err)
 	t.Cleanup(func() { w.run.Close() })
-	w.store, err = gate.OpenStore(filepath.Join(t.TempDir(), "store"))
+	w.dir = filepath.Join(t.TempDir(), "store")
+	w.store, err = gate.OpenStore(w.dir)
 	w.must(err)
 	rules, err := policy.Parse("corpus.cedar", []byte(cedar), "engine")
 	w.must(err)
@@ -377,6 +381,93 @@ func withheld(code string, change func(*render.Rendering)) func(*testing.T) *wor
 	}
 }
 
+// bundles are receipts of the gate, with what opens their commitments out of its
+// store, where the corpus has them.
+var bundles = map[string]func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure){
+	"b-change-sets/applied-and-disclosed": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		w.put("a", "one")
+		j := w.judge(w.write("a", "two"))
+		out, err := j.Commit(t.Context())
+		w.must(err)
+		ch := w.opened(j).Changes[0]
+		return w, out.Record, []preview.Disclosure{ch.Path, ch.After}
+	},
+	"d-reversible/inverse-disclosed": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		w.put("a", "one")
+		j := w.judge(w.write("a", "two"))
+		delta, err := os.ReadFile(filepath.Join(w.dir, "inverse", j.Digest().String()))
+		w.must(err)
+		d, err := w.run.Secret().Disclose(j.Digest(), preview.FieldDelta, preview.Index(0), preview.ContentOf(delta).Value())
+		w.must(err)
+		return w, j.Record(), []preview.Disclosure{d}
+	},
+	"e-rendered/slots-disclosed": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		j := w.judge(issue(nil))
+		var all []preview.Disclosure
+		for _, s := range w.opened(j).Slots {
+			all = append(all, s.Value)
+		}
+		return w, j.Record(), all
+	},
+	"e-rendered/rendered": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		return w, w.do("rendered", issue(nil)).Record, nil
+	},
+	"e-rendered/rendered-is-not-committed": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		return w, w.do("rendered", issue(nil)).Record, nil
+	},
+	"e-rendered/withheld": func(t *testing.T) (*world, *client.Recorded, []preview.Disclosure) {
+		w := newWorld(t)
+		return w, w.do("withheld", issue(func(r *render.Rendering) { r.Slots = r.Slots[1:] })).Record, nil
+	},
+}
+
+// digest is that of the one request that was judged.
+func (w *world) digest() (string, error) {
+	names, err := os.ReadDir(filepath.Join(w.dir, "rho"))
+	if err != nil || len(names) != 1 {
+		return "", fmt.Errorf("%d requests, %w", len(names), err)
+	}
+	return strings.TrimSuffix(names[0].Name(), ".json"), nil
+}
+
+// opened is what the store and the run's secret open of a request.
+func (w *world) opened(j *gate.Judged) preview.Opened {
+	w.t.Helper()
+	rho, err := w.store.Rho(j.Digest())
+	w.must(err)
+	opened, err := rho.Open(w.run.Secret())
+	w.must(err)
+	return opened
+}
+
+// verifyBundle asks of a receipt what the case asks of its own.
+func (w *world) verifyBundle(c corpus.Case, rec *client.Recorded, opened []preview.Disclosure, digest string) {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	b := *rec.Bundle
+	b.Disclosures = opened
+	w.must(os.WriteFile(filepath.Join(dir, "x.receipt.json"), b.Append(nil), 0o644))
+	w.must(os.WriteFile(filepath.Join(dir, "policy"), w.log.PolicyFile, 0o644))
+	w.must(os.WriteFile(filepath.Join(dir, "trust"), w.log.EnginesFile, 0o644))
+	c.Files = map[corpus.Part]string{corpus.Artifact: "x.receipt.json", corpus.Policy: "policy", corpus.Trust: "trust"}
+	c.Ask.Expect = slices.Clone(c.Ask.Expect)
+	for i, e := range c.Ask.Expect {
+		if strings.HasPrefix(e, "request=") { // the digest is this run's
+			c.Ask.Expect[i] = "request=" + digest
+		}
+	}
+	r, err := c.Report(os.DirFS(dir))
+	w.must(err)
+	if answer, found := corpus.Of(r); !c.Right(answer, found) {
+		w.t.Errorf("the verifier answers %s %v, and the case says %s %v\n%s", answer, found, c.Answer, c.Found, r.Text())
+	}
+}
+
 // late is an undo before whose check something happens.
 type late struct {
 	*gate.Undo
@@ -446,8 +537,24 @@ func TestDesigns(t *testing.T) {
 	done := map[string]bool{}
 	for _, c := range m.Cases {
 		name, design := strings.CutPrefix(c.Name, "design-")
-		if !design || c.Command != corpus.AskRun || strings.HasPrefix(name, "c-") {
+		if !design || strings.HasPrefix(name, "c-") {
 			continue
+		}
+		if make, ok := bundles[name]; ok {
+			done[name] = true
+			t.Run(name, func(t *testing.T) {
+				w, rec, opened := make(t)
+				out, err := w.digest()
+				w.must(err)
+				w.verifyBundle(c, rec, opened, out)
+			})
+			continue
+		}
+		if c.Command != corpus.AskRun {
+			if c.Command == corpus.AskBundle {
+				t.Errorf("%s: the gate makes no such receipt", name)
+			}
+			continue // previews and leaves by themselves, which are no work of a gate
 		}
 		done[name] = true
 		run, mine := scenarios[name]
@@ -461,7 +568,7 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s is %s, and nothing that a gate must not do", name, c.Answer)
 		}
 	}
-	for _, names := range []map[string]bool{keys(scenarios), keys(other)} {
+	for _, names := range []map[string]bool{keys(scenarios), keys(other), keys(bundles)} {
 		for name := range names {
 			if !done[name] {
 				t.Errorf("%s is no case of the corpus", name)
