@@ -298,6 +298,7 @@ func settled() []breach {
 }
 
 func missing() []breach {
+	twice := no("once", report.CodeStatementTwice)
 	no := func(code report.Code) want { return broken(five, code) }
 	return []breach{
 		{"fork", no(report.CodeLaw5Fork), "two statements in one place, the gravest of all", func(w *lawWorld) {
@@ -374,7 +375,7 @@ func missing() []breach {
 			w.open()
 			w.commit(w.admit("x"))
 		}},
-		{"one-statement-in-two-leaves", no1("once", report.CodeStatementTwice).and(waiting(five, report.CodeLawRepeated)), "the log's fault and not the signer's", func(w *lawWorld) {
+		{"one-statement-in-two-leaves", twice.and(waiting(five, report.CodeLawRepeated)), "the log's fault and not the signer's", func(w *lawWorld) {
 			w.open()
 			w.commit(w.admit("x"))
 			w.close()
@@ -382,9 +383,6 @@ func missing() []breach {
 		}},
 	}
 }
-
-// no1 is no, where that name is another.
-func no1(check string, code report.Code) want { return no(check, code) }
 
 func hanging() []breach {
 	open := waiting(five, report.CodeLaw5Open)

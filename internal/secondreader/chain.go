@@ -99,11 +99,22 @@ func (j *judge) callersChain() {
 	if c.head.origin != j.engines.origin {
 		return
 	}
-	if _, code, _ := j.policy.open(c.note, c.head); code != "" {
+	_, code, refuted := j.policy.open(c.note, c.head)
+	switch {
+	case refuted:
+		j.broken = true
+		j.refute("signer", code)
+		return
+	case code != "":
+		j.broken = true
+		j.leave("signature", code)
+		j.leave("signer", code)
 		return
 	}
-	if reg, err := j.foldChain(c.leaves, c.head); err == "" {
-		j.reg = reg
+	reg, err := j.foldChain(c.leaves, c.head)
+	if j.reg = reg; err != "" {
+		j.broken = true
+		j.refute("signer", err)
 	}
 }
 
@@ -166,7 +177,10 @@ func (j *judge) chains(b *proof, h treeHead, headSigned, forked bool) bool {
 	if callers == nil || callers.head.origin != j.engines.origin {
 		return headSigned
 	}
-	if _, code, _ := j.policy.open(callers.note, callers.head); code != "" {
+	if _, code, refuted := j.policy.open(callers.note, callers.head); refuted {
+		broken(code)
+		return false
+	} else if code != "" {
 		return headSigned
 	}
 	reg, err := j.foldChain(callers.leaves, callers.head)

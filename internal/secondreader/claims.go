@@ -113,11 +113,17 @@ func readOrigin(v any) (o origin, err refusal) {
 		return o, "CORPUS-MANIFEST"
 	}
 	if o.mixed = x[0].name == "mixed"; !o.mixed {
+		if inner, is := x[0].value.(object); !is || len(inner) > 0 {
+			return o, "CORPUS-MANIFEST"
+		}
 		o.intent, err = stage(x[0].name)
 		o.rendering = o.intent
 		return o, err
 	}
 	inner, _ := x[0].value.(object)
+	if !exactly(inner, map[string]bool{"intent": true, "rendering": true}) {
+		return o, "CORPUS-MANIFEST"
+	}
 	intent, _ := inner.get("intent")
 	rendering, _ := inner.get("rendering")
 	if o.intent, err = stage(intent); err == "" {
@@ -138,9 +144,23 @@ func claimsOf(command string, data []byte) []finding {
 		f.refute("form", err)
 		return f.list
 	}
+	const bad = refusal("CORPUS-MANIFEST")
 	list, _ := v.([]any)
+	if len(list) == 0 {
+		f.refute("form", bad)
+		return f.list
+	}
+	names := map[string]bool{"of": true, "is": true}
+	if command == "ticket" {
+		names = map[string]bool{"request": true, "verdict": true, "refusal": false, "ticket": false}
+	}
 	for _, x := range list {
 		o, _ := x.(object)
+		if !exactly(o, names) {
+			f.list = nil
+			f.refute("form", bad)
+			return f.list
+		}
 		var holds bool
 		switch command {
 		case "meet":
@@ -160,6 +180,21 @@ func claimsOf(command string, data []byte) []finding {
 		}
 	}
 	return f.list
+}
+
+// exactly: members of these names, and always those that are true.
+func exactly(o object, names map[string]bool) bool {
+	for _, m := range o {
+		if _, known := names[m.name]; !known {
+			return false
+		}
+	}
+	for name, must := range names {
+		if _, has := o.get(name); must && !has {
+			return false
+		}
+	}
+	return true
 }
 
 func meetClaim(o object) (bool, refusal) {
@@ -206,7 +241,17 @@ func ticketClaim(o object) (bool, refusal) {
 	}
 	digits, _ := o.get("request")
 	text, _ := digits.(string)
-	request, _ := hex.DecodeString(text)
+	request, hexErr := hex.DecodeString(text)
+	if hexErr != nil || len(request) != 32 {
+		return false, "CORPUS-MANIFEST"
+	}
+	for _, name := range []string{"refusal", "ticket"} {
+		if v, has := o.get(name); has {
+			if s, _ := v.(string); s == "" {
+				return false, "CORPUS-MANIFEST"
+			}
+		}
+	}
 	arm := map[int]string{levelDeny: "deny", levelEscalate: "escalate"}[s.level]
 	holds := true
 	if want, has := o.get("refusal"); has {

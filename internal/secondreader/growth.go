@@ -108,9 +108,15 @@ func consistencyOf(older, newer []byte, site fs.FS, c caller) []finding {
 			f.refute("consistency", err)
 		}
 	case b.site != nil:
-		if !b.site.tiles() {
+		hashes, code := b.site.tileHashes()
+		switch {
+		case code == "TILE-MISSING":
+			f.leave("consistency", code)
+		case code != "":
+			f.refute("consistency", code)
+		case !bytes.Equal(root(hashes), b.head.root):
 			f.refute("consistency", "TILE-MISMATCH")
-		} else if !bytes.Equal(root(b.site.hashes[:a.head.size]), a.head.root) {
+		case !bytes.Equal(root(hashes[:a.head.size]), a.head.root):
 			f.refute("consistency", "LOG-FORKED")
 		}
 	default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // This file is laws.md.
@@ -28,6 +29,7 @@ type lawful struct {
 	all      map[string]*record
 	breaches []breach
 	closed   bool
+	later    bool // a statement of the run is of a later version
 }
 
 func (a *audit) holdLaws() {
@@ -74,7 +76,16 @@ func (a *audit) holdLaws() {
 			found = append(found, l.breaches...)
 		}
 	}
+	for i := range found {
+		found[i].violates = found[i].violates && !(stranger && restsOnAbsence(found[i].code))
+	}
 	a.concludeLaws(found)
+}
+
+// restsOnAbsence: a statement by nobody could be what is not there.
+func restsOnAbsence(code string) bool {
+	return slices.Contains([]string{"LAW1-MISSING", "LAW5-HOLE", "LAW5-PREV", "LAW5-TALLY", "LAW6-CLOSED"}, code) ||
+		strings.HasPrefix(code, "LAW2-") && code != "LAW2-DENIED"
 }
 
 func (a *audit) failedCheck(name string) bool {
@@ -139,21 +150,31 @@ func (l *lawful) hold() {
 			l.leaves(law, code)
 		}
 	}
+	opened, lists := false, false
 	for _, r := range l.run {
 		switch {
 		case r.later:
-			every("LAW-VERSION-UNKNOWN")
-			return
-		case r.st.kind == "run-open" && !slices.Contains(at(r.st.body, "logs").(list), item(l.a.head.origin)):
-			every("LAW-FOREIGN-RUN")
-			return
+			l.later = true
+		case r.st.kind == "run-open": // of two in one place, one suffices
+			opened = true
+			lists = lists || slices.Contains(at(r.st.body, "logs").(list), item(l.a.head.origin))
 		}
 		l.closed = l.closed || r.st.kind == "run-close"
+	}
+	if opened && !lists {
+		every("LAW-FOREIGN-RUN")
+		return
+	}
+	if l.later {
+		every("LAW-VERSION-UNKNOWN") // what the others show is violated all the same
 	}
 	if slices.ContainsFunc(l.run, l.disowned) {
 		every("LAW-DISOWNED")
 	}
 	for _, r := range l.run {
+		if r.later || l.all[name(r)] != r { // a frame says no more, and a repeated leaf nothing new
+			continue
+		}
 		if r.st.kind == "outcome" {
 			l.outcome(r)
 			l.undone(r)
@@ -211,22 +232,30 @@ func sameRun(a, b *record) bool {
 // outcome holds one outcome to laws 1 to 3.
 func (l *lawful) outcome(o *record) {
 	s := l.answers(o)
+	if o.word() == "committed" {
+		fired := o.st.bytes("disposition", "committed", "fired")
+		if !bytes.Equal(fired, o.request()) || s != nil && !s.later && sameRun(s, o) && s.request() != nil && !bytes.Equal(fired, s.request()) {
+			l.violates(3, "LAW3-FIRED", o)
+		}
+	}
 	broken := ""
 	switch {
 	case s == nil:
 		l.violates(1, "LAW1-MISSING", o)
-		l.leaves(2, "LAW1-MISSING", o)
+		l.unasked("LAW1-MISSING", o)
 		return
 	case s.principal != o.principal:
 		broken = "LAW1-PRINCIPAL"
 	case !sameRun(s, o):
 		broken = "LAW1-RUN"
+	case s.later:
+		return // what it answers is not known
 	case s.st.kind != "judgment" && !s.openFault() && s.st.kind != "outcome":
 		broken = "LAW1-KIND"
 	}
 	if broken != "" {
 		l.violates(1, broken, o, s)
-		l.leaves(2, broken, o)
+		l.unasked(broken, o)
 		return
 	}
 	if s.st.kind == "outcome" && !s.open() {
@@ -242,15 +271,19 @@ func (l *lawful) outcome(o *record) {
 	if !bytes.Equal(o.request(), s.request()) {
 		l.violates(1, "LAW1-REQUEST", o, s)
 	}
-	if o.word() == "committed" && !bytes.Equal(o.st.bytes("disposition", "committed", "fired"), s.request()) {
-		l.violates(3, "LAW3-FIRED", o, s)
-	}
 	call := s
-	for call != nil && call.st.kind == "outcome" {
+	for call != nil && !call.later && call.st.kind == "outcome" {
 		call = l.answers(call)
 	}
-	if call != nil {
+	if call != nil && !call.later {
 		l.admitted(o, call)
+	}
+}
+
+// unasked: law 2 would be asked of an attempt or a rejection, and cannot be.
+func (l *lawful) unasked(code string, o *record) {
+	if o.attempt() || o.word() == "rejected" {
+		l.leaves(2, code, o)
 	}
 }
 
@@ -331,7 +364,7 @@ func (l *lawful) once() {
 	seen := map[string]bool{}
 	for _, o := range l.run {
 		s := l.answers(o)
-		if o.st.kind != "outcome" || s == nil || !sameRun(s, o) || seen[name(o)] {
+		if o.later || o.st.kind != "outcome" || s == nil || s.later || !sameRun(s, o) || seen[name(o)] {
 			continue
 		}
 		seen[name(o)] = true
@@ -340,7 +373,7 @@ func (l *lawful) once() {
 		}
 		settled[s] = o
 		call := s
-		for call != nil && call.st.kind == "outcome" {
+		for call != nil && !call.later && call.st.kind == "outcome" {
 			call = l.answers(call)
 		}
 		if a := o.approval(); a != "" && call != nil {

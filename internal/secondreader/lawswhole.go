@@ -30,7 +30,7 @@ func (l *lawful) missing() {
 	lost := map[int64]bool{}
 	for _, seq := range seqs {
 		r := places[seq][0]
-		if r.st.kind != "gap" {
+		if r.later || r.st.kind != "gap" {
 			continue
 		}
 		l.leaves(5, "LAW5-GAP", r)
@@ -50,7 +50,7 @@ func (l *lawful) missing() {
 				break
 			}
 		}
-		follows := last == seq-1 || r.st.kind == "gap" && last >= seq-at(r.st.body, "count").(int64)-1
+		follows := last == seq-1 || !r.later && r.st.kind == "gap" && last >= seq-at(r.st.body, "count").(int64)-1
 		if last >= 0 && follows {
 			l.linked(places[seq], places[last])
 		}
@@ -83,6 +83,7 @@ func (l *lawful) closes(places map[int64][]*record, seqs []int64, whole bool) {
 				l.violates(5, "LAW5-AFTER-CLOSE", r)
 			case r.st.kind == "run-close":
 				end = r
+			case r.later:
 			case r.st.kind == "judgment":
 				count["judgments "+arm(at(r.st.body, "verdict"))]++
 			case r.st.kind == "outcome":
@@ -98,7 +99,7 @@ func (l *lawful) closes(places map[int64][]*record, seqs []int64, whole bool) {
 		l.leaves(6, "LAW6-OPEN", last)
 		return
 	}
-	if !whole {
+	if !whole || l.later {
 		return
 	}
 	said := map[string]int64{}
@@ -130,7 +131,7 @@ func (l *lawful) hanging(call *record) {
 		return
 	}
 	for _, o := range l.run {
-		if o.st.kind == "outcome" && l.answers(o) == call {
+		if (o.later || o.st.kind == "outcome") && l.answers(o) == call {
 			return
 		}
 	}

@@ -53,9 +53,10 @@ func (l *lawful) undone(o *record) {
 // words is law 8.
 func (l *lawful) words() {
 	var v *vocabulary
-	for _, r := range l.run {
-		if r.st.kind == "run-open" {
+	for _, r := range l.run { // of a fork at the first place, the one that was logged first
+		if r.st.kind == "run-open" && !r.later && v == nil {
 			v = l.a.vocabularies()[hex.EncodeToString(r.st.bytes("vocabulary"))]
+			break
 		}
 	}
 	if v == nil {
@@ -63,7 +64,7 @@ func (l *lawful) words() {
 		return
 	}
 	for _, r := range l.run {
-		if !v.knowsAll(r) {
+		if !r.later && !v.knowsAll(r) {
 			l.violates(8, "LAW8-WORD", r)
 		}
 	}

@@ -153,6 +153,11 @@ func (c Case) underTrust(fsys fs.FS, who caller, file func(string) []byte, artif
 		if err != nil {
 			return nil, err
 		}
+		if b := file("vocabulary"); b != nil {
+			if _, code := readVocabulary(b); code != "" {
+				return nil, fmt.Errorf("vocabulary: %s", code)
+			}
+		}
 		a := &audit{caller: who, fsys: site, older: file("older"), now: c.Ask.Now, known: [][]byte{standard, file("vocabulary")}}
 		if c.Command == "run" {
 			a.only = [2]string{c.Ask.Principal, c.Ask.Run}

@@ -185,6 +185,24 @@ func (a *audit) tile(check, level string, i uint64, hashes [][]byte) {
 	}
 }
 
+// tileHashes reads the leaf hashes from the tiles of level 0.
+func (a *audit) tileHashes() (out [][]byte, code refusal) {
+	for i := uint64(0); i*256 < a.head.size; i++ {
+		width := int(min(256, a.head.size-i*256))
+		data, there := a.read(tilePath("0", i, width))
+		switch {
+		case !there:
+			return nil, "TILE-MISSING"
+		case len(data) != 32*width:
+			return nil, "TILE-DATA"
+		}
+		for ; len(data) > 0; data = data[32:] {
+			out = append(out, data[:32])
+		}
+	}
+	return out, ""
+}
+
 // leaves reads every entry, and folds the registry on the way.
 func (a *audit) leaves() {
 	if a.lost {
@@ -354,7 +372,7 @@ func (a *audit) growth(rooted bool) {
 		a.refute("growth", code)
 	case code != "":
 		a.leave("growth", code)
-	case !rooted || o == nil || h.size > a.head.size:
+	case !rooted || a.open == nil || o == nil || h.size > a.head.size:
 	case h.size > 0 && !bytes.Equal(root(a.hashes[:h.size]), h.root):
 		a.refute("growth", "LOG-FORKED")
 	}
