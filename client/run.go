@@ -230,7 +230,8 @@ func (r *Run) record(ctx context.Context, entry func() Entry) (*Recorded, error)
 		Seen: r.client.Seen(), At: r.now().UnixMilli(),
 	}
 	if !e.Expires.IsZero() {
-		call.Expires = e.Expires.UnixMilli()
+		// A patience that ended while this waited for its place has ended now.
+		call.Expires = max(e.Expires.UnixMilli(), call.At)
 	}
 	p, err := r.sign(receipt.Statement{Call: call, Receipt: e.Receipt})
 	if err != nil {

@@ -28,12 +28,7 @@ func Verify(e *Envelope, lookup func(KeyID) (ed25519.PublicKey, bool)) (*Verifie
 	for i, s := range e.Sigs {
 		pub, ok := lookup(s.By)
 		if !ok {
-			return nil, &report.Error{
-				Code:     report.CodeKeyUnknown,
-				Where:    fmt.Sprintf("/sigs/%d/by", i),
-				Expected: "a key that is known here",
-				Actual:   s.By.String(),
-			}
+			return nil, unknownKey(i, "a key that is known here", s.By.String())
 		}
 		if IDOf(pub) != s.By {
 			return nil, &report.Error{
@@ -48,15 +43,23 @@ func Verify(e *Envelope, lookup func(KeyID) (ed25519.PublicKey, bool)) (*Verifie
 	pae := PAE(e.Type, e.Payload)
 	for i := range e.Sigs {
 		if !holds(keys[i], pae, e.Sigs[i].Sig[:]) {
-			return nil, &report.Error{
-				Code:     report.CodeSignatureInvalid,
-				Where:    fmt.Sprintf("/sigs/%d/sig", i),
-				Expected: "a signature by " + e.Sigs[i].By.String() + " over this type and payload",
-				Actual:   "one that does not hold",
-			}
+			return nil, invalidSignature(i, e.Sigs[i].By)
 		}
 	}
 	return &Verified{env: e}, nil
+}
+
+func unknownKey(i int, expected, actual string) error {
+	return &report.Error{Code: report.CodeKeyUnknown, Where: fmt.Sprintf("/sigs/%d/by", i), Expected: expected, Actual: actual}
+}
+
+func invalidSignature(i int, by KeyID) error {
+	return &report.Error{
+		Code:     report.CodeSignatureInvalid,
+		Where:    fmt.Sprintf("/sigs/%d/sig", i),
+		Expected: "a signature by " + by.String() + " over this type and payload",
+		Actual:   "one that does not hold",
+	}
 }
 
 // holds is the one predicate for Ed25519 in this package. A key or signature of
