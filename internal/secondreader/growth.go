@@ -23,7 +23,7 @@ func readGrowth(doc []byte) (g *addCheckpoint, err refusal) {
 	g = &addCheckpoint{note: []byte(rest)}
 	var ok3 bool
 	g.old, ok3 = decimal(digits, 1<<63-1)
-	if !ok || !ok2 || !ok3 || len(lines) > 64 {
+	if !ok || !ok2 || !ok3 || len(lines) > 64 || !strings.HasSuffix(rest, "\n") {
 		return nil, bad
 	}
 	for _, l := range lines[1:] {
