@@ -30,7 +30,7 @@ func record(t *testing.T, l *servertest.Log, run receipt.Name) {
 // until waits for what happens on another goroutine.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not in time", what)
 		}
