@@ -89,9 +89,17 @@ func TestProcessThatCannotStart(t *testing.T) {
 }
 
 func TestProcessIsKilledWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := process{program: prog(t, sh(t)), argv: []string{"sh", "-c", "while :; do :; done"}, dir: t.TempDir()}
+	p := process{program: prog(t, sh(t)), argv: []string{"sh", "-c", ": >runs; while :; do :; done"}, dir: t.TempDir()}
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(p.dir, "runs")); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	e, started, err := p.run(ctx, opened(t, p.dir))
 	if !started || err == nil || e.exit != -1 {
 		t.Fatalf("started %v, exit %d, %v", started, e.exit, err)

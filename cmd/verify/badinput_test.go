@@ -94,7 +94,7 @@ func TestClaims(t *testing.T) {
 			if status != 1 && status != 3 {
 				t.Errorf("%s to %s: status %d\n%s", name, command, status, out)
 			}
-			if took := time.Since(began); took > 20*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("%s to %s took %v", name, command, took)
 			}
 		})

@@ -52,7 +52,7 @@ func TestSiteOfOtherThings(t *testing.T) {
 					if got != 3 || !strings.Contains(stdout.String(), "TILE-MISSING") {
 						t.Errorf("%d %s\n%s", got, stderr.String(), stdout.String())
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(time.Minute):
 					if what == "fifo" { // let the reader go
 						if f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 							f.Close()

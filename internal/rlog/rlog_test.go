@@ -144,7 +144,7 @@ func checkTree(t testing.TB, cfg Config, l *Log) {
 // eventually waits for something that another goroutine is about to do.
 func eventually(t testing.TB, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("it never happened")
 		}

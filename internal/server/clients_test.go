@@ -33,7 +33,7 @@ func raw(t *testing.T, l *servertest.Log, text string) net.Conn {
 // read reads one response, and whether the connection ends behind it.
 func read(t *testing.T, conn net.Conn) (a answer, closed bool) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(conn)
@@ -60,7 +60,7 @@ func TestSlowClients(t *testing.T) {
 	l.Start(func(s *server.Server) { s.Impatient(50*time.Millisecond, time.Hour) })
 	for name, text := range map[string]string{"silence": "", "half a head": postHead} {
 		conn := raw(t, l, text)
-		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.ReadAll(conn); err != nil {
@@ -73,13 +73,13 @@ func TestSlowClients(t *testing.T) {
 	}
 	defer slow.Close()
 	began := time.Now()
-	for time.Since(began) < 5*time.Second { // a byte now and then is no way around it
+	for time.Since(began) < 30*time.Second { // a byte now and then is no way around it
 		if _, err := io.WriteString(slow, "G"); err != nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if time.Since(began) >= 5*time.Second {
+	if time.Since(began) >= 30*time.Second {
 		t.Error("a head that never ends was waited for")
 	}
 	l.Stop()
@@ -178,14 +178,14 @@ func TestEndsOverHalfABody(t *testing.T) {
 	l.Start(func(s *server.Server) { s.Hurry(50 * time.Millisecond) })
 	half := raw(t, l, postHead+"Content-Length: 90\r\n\r\n{")
 	refused := raw(t, l, "POST /v1/receipts HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 90\r\n\r\n{")
-	for end := time.Now().Add(10 * time.Second); l.Server.Receiving() < 2; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); l.Server.Receiving() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the two bodies are not read")
 		}
 	}
 	began := time.Now()
 	l.Stop()
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the server took %v to end", took)
 	}
 	if a, closed := read(t, half); a.status != 503 || a.code() != "LOG-CLOSED" || a.header.Get("Retry-After") != "5" || !closed {
