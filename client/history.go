@@ -10,6 +10,7 @@ import (
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
 )
 
@@ -94,6 +95,47 @@ func (p *Past) Statements(ctx context.Context) iter.Seq2[*receipt.Decoded, error
 		defer f.Close()
 		readStatements(ctx, f, p.ledger.places, yield)
 	}
+}
+
+// Secret is what the run's blinds and salts are derived under.
+func (p *Past) Secret() (preview.RunSecret, error) { return p.store.secret() }
+
+// Bundle returns what proves that a statement of the run stands in the log: the
+// answer as it was kept, checked again under c's trust. Where it is gone (answers
+// are not synced) or proves nothing any more, the log is asked again with the
+// very same bytes.
+func (p *Past) Bundle(ctx context.Context, c *Client, statement receipt.CID) (*Recorded, error) {
+	f, err := p.store.fs.Open(journalName)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for _, at := range p.ledger.places {
+		leaf, err := readBody(f, at.off, at.n)
+		if err != nil {
+			return nil, err
+		}
+		e, err := dsse.ParseLeaf(leaf)
+		if err != nil {
+			return nil, fmt.Errorf("statement %d: %w", at.seq, err)
+		}
+		st, err := receipt.Decode(e.Payload)
+		if err != nil {
+			return nil, err
+		}
+		if st.CID != statement {
+			continue
+		}
+		answer, err := p.store.answer(at.seq)
+		if err != nil {
+			return nil, err
+		}
+		if rec, err := c.check(st, leaf, answer); err == nil {
+			return rec, nil
+		}
+		return c.Submit(ctx, e)
+	}
+	return nil, fmt.Errorf("run %s has no statement %s", p.ledger.name, statement)
 }
 
 // Exists reports whether dir holds a run.
