@@ -64,6 +64,7 @@ type Client struct {
 	origin    receipt.Name
 	witnessed bool
 	http      *http.Client
+	timeout   time.Duration                              // of one request
 	own       *http.Transport                            // nil where the caller brought a transport
 	wait      func(context.Context, time.Duration) error // between attempts
 
@@ -87,7 +88,8 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		prefix: strings.TrimSuffix(cfg.URL, "/"), submit: "/v1/receipts?registry=chain",
-		policy: cfg.Policy, engines: cfg.Engines, origin: receipt.Name(cfg.Engines.Origin), witnessed: cfg.Witnessed, wait: sleep,
+		policy: cfg.Policy, engines: cfg.Engines, origin: receipt.Name(cfg.Engines.Origin), witnessed: cfg.Witnessed,
+		timeout: attemptTimeout, wait: sleep,
 	}
 	if cfg.Witnessed {
 		c.submit += "&wait=witnessed"

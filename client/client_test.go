@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,6 +23,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(engineEnv); dir != "" { // kill_test.go
+		fmt.Fprintln(os.Stderr, engine(dir))
+		os.Exit(1)
+	}
 	// Every example syncs a few files; -rapid.checks asks for more.
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)

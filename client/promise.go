@@ -138,7 +138,7 @@ func (s *site) ReadFile(name string) ([]byte, error) {
 	if b, ok := s.read[name]; ok {
 		return b, nil
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.client.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.client.prefix+"/"+name, nil)
 	if err != nil {

@@ -103,7 +103,7 @@ func (c *Client) try(ctx context.Context, st *receipt.Decoded, leaf []byte) (rec
 
 // post sends one request; again is as in try.
 func (c *Client) post(ctx context.Context, leaf []byte) (answer []byte, again time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.prefix+c.submit, bytes.NewReader(leaf))
 	if err != nil {
