@@ -15,53 +15,41 @@
 //	run, err := client.Create(c, client.RunConfig{Dir: dir, Name: "build-7", Key: key, Now: time.Now})
 //	open, err := run.Record(ctx, client.Entry{Receipt: receipt.RunOpen{…}})
 //
-// What it does not do yet: it does not ask witnesses, and beyond refusing two
-// roots for one size it does not check that later checkpoints extend those it
-// has seen; it keeps every answer, so that both can be done afterwards.
+// An engine that may not wait for the log says [Run.Keep] instead of Record and
+// runs [Run.Drain] beside itself. An answer that only the log has signed is a
+// promise, and [Run.CheckPromises] holds the log to it.
 //
 // Nothing here starts a goroutine that outlives the call that started it.
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
-	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 	"github.com/obstat/obstat/verdict"
 )
 
-// leafType is the media type of a canonical leaf (spec/http.md#submit).
-const leafType = "application/vnd.obstat.leaf.v1+cbor"
-
-// Limits of one submission.
-const (
-	maxAnswer      = 16 << 20         // bytes of an answer; a bundle with its registry chain is far below
-	attempts       = 6                // how often one submission is sent
-	attemptTimeout = 30 * time.Second // how long one of them may take
-	firstWait      = 50 * time.Millisecond
-	maxWait        = 5 * time.Second // also the longest Retry-After that is obeyed
-)
-
-// Config is what a Client needs. All but Transport is required.
+// Config is what a Client needs. All but Witnessed and
+// Transport is required.
 type Config struct {
 	URL     string         // prefix of the log, "http://127.0.0.1:8080"
 	Policy  *trust.Policy  // log keys, witnesses, quorum
 	Engines *trust.Engines // whose receipts are believed, and in which log
+	// Witnessed asks for answers that the witnesses of the policy have cosigned.
+	// Without it the log's promise will do, and whether it keeps that is found
+	// out later (Run.CheckPromises).
+	Witnessed bool
 	// Transport carries the requests. nil is one of the client's own, with its
 	// own connections, which Close closes.
 	Transport http.RoundTripper
@@ -69,13 +57,16 @@ type Config struct {
 
 // Client submits envelopes to one log. It may be used by many goroutines.
 type Client struct {
-	submit  string
-	policy  *trust.Policy
-	engines *trust.Engines
-	origin  receipt.Name
-	http    *http.Client
-	own     *http.Transport                            // nil where the caller brought a transport
-	wait    func(context.Context, time.Duration) error // between attempts
+	prefix    string
+	submit    string // the path and query to submit to
+	policy    *trust.Policy
+	engines   *trust.Engines
+	origin    receipt.Name
+	witnessed bool
+	http      *http.Client
+	timeout   time.Duration                              // of one request
+	own       *http.Transport                            // nil where the caller brought a transport
+	wait      func(context.Context, time.Duration) error // between attempts
 
 	mu    sync.Mutex
 	newer receipt.Seen // the largest checkpoint that was verified; owned by mu
@@ -96,8 +87,12 @@ func New(cfg Config) (*Client, error) {
 			cfg.Engines.Origin, verdict.MaxName)
 	}
 	c := &Client{
-		submit: strings.TrimSuffix(cfg.URL, "/") + "/v1/receipts?registry=chain",
-		policy: cfg.Policy, engines: cfg.Engines, origin: receipt.Name(cfg.Engines.Origin), wait: sleep,
+		prefix: strings.TrimSuffix(cfg.URL, "/"), submit: "/v1/receipts?registry=chain",
+		policy: cfg.Policy, engines: cfg.Engines, origin: receipt.Name(cfg.Engines.Origin), witnessed: cfg.Witnessed,
+		timeout: attemptTimeout, wait: sleep,
+	}
+	if cfg.Witnessed {
+		c.submit += "&wait=witnessed"
 	}
 	transport := cfg.Transport
 	if transport == nil {
@@ -130,121 +125,28 @@ func (c *Client) Seen() receipt.Seen {
 	return c.newer
 }
 
-// Recorded is a statement that stands in the log: every required check of its
-// bundle was made under the client's trust and was verified. A Client makes one
-// after that and in no other case.
-type Recorded struct {
-	Statement *receipt.Decoded
-	Index     uint64         // of its leaf
-	Bundle    *bundle.Bundle // with the registry chain
-	JSON      []byte         // the answer as it came: a *.receipt.json file
-	Report    *report.Report // of the bundle
+// show takes in a signed checkpoint that the log has shown: verified, or an error
+// says why not. It returns the note that contradicts it where there is one.
+func (c *Client) show(note []byte) (prior []byte, err error) {
+	head, found := bundle.OpenHead(note, string(c.origin), c.policy)
+	if head == nil {
+		return nil, &report.Error{Code: found.Code, Where: "checkpoint", Expected: found.Expected, Actual: found.Actual, Fix: found.Note}
+	}
+	if head.Origin != string(c.origin) {
+		return nil, &report.Error{Code: report.CodeLogOther, Where: "checkpoint", Expected: string(c.origin), Actual: head.Origin}
+	}
+	return c.advance(receipt.Seen{Origin: c.origin, Size: head.Size, Root: head.Root}, note)
 }
 
-// Submit puts an envelope into the log and returns what proves it. It sends
-// the same bytes again where the log is busy or does not answer, a bounded
-// number of times; sending them later again is always safe.
-//
-// The error is a [*RefusedError] where the log said no, a [*ProofError] where
-// its answer does not prove what was asked, a [*UnansweredError] where no
-// answer came (the statement may or may not be in the log), or the context's.
-func (c *Client) Submit(ctx context.Context, e *dsse.Envelope) (*Recorded, error) {
-	leaf, err := e.Leaf()
-	if err != nil {
-		return nil, err
+// remember takes in a checkpoint that was verified by an earlier process. One
+// that the policy does not open any more says nothing.
+func (c *Client) remember(note []byte) error {
+	head, err := checkpoint.Open(note, c.policy.Keys(string(c.origin)))
+	if err != nil || head.Origin != string(c.origin) {
+		return nil
 	}
-	st, err := receipt.Decode(e.Payload)
-	if err != nil {
-		return nil, err
-	}
-	var last error
-	for n := range attempts {
-		answer, retry, err := c.post(ctx, leaf)
-		if err == nil {
-			return c.check(st, leaf, answer)
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("submit %s: %w", st.CID, context.Cause(ctx))
-		}
-		if retry < 0 {
-			return nil, err
-		}
-		last = err
-		if n == attempts-1 {
-			break
-		}
-		if err := c.wait(ctx, max(retry, backoff(n))); err != nil {
-			return nil, fmt.Errorf("submit %s: %w", st.CID, err)
-		}
-	}
-	return nil, &UnansweredError{Statement: st.CID, Attempts: attempts, Err: last}
-}
-
-// post sends one request. Where it fails, retry is how long the log asks to be
-// left alone, negative where sending again would change nothing.
-func (c *Client) post(ctx context.Context, leaf []byte) (answer []byte, retry time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.submit, bytes.NewReader(leaf))
-	if err != nil {
-		return nil, -1, err
-	}
-	req.Header.Set("Content-Type", leafType)
-	req.Header.Set("Accept", bundle.MediaType)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(answer) > maxAnswer {
-		return nil, -1, fmt.Errorf("answer is longer than %d bytes", maxAnswer)
-	}
-	switch resp.StatusCode {
-	case http.StatusOK, http.StatusCreated:
-		return answer, 0, nil
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return nil, retryAfter(resp.Header), refused(resp.StatusCode, answer)
-	}
-	return nil, -1, refused(resp.StatusCode, answer)
-}
-
-// check verifies an answer: that it is about the very statement that was sent,
-// and then everything that the offline verifier would check.
-func (c *Client) check(st *receipt.Decoded, leaf, answer []byte) (*Recorded, error) {
-	bad := func(code report.Code, err error, r *report.Report) *ProofError {
-		return &ProofError{Statement: st.CID, Code: code, Err: err, Report: r, Leaf: leaf, Answer: answer}
-	}
-	b, err := bundle.Parse(answer)
-	if err != nil {
-		return nil, bad(report.CodeOf(err), err, nil)
-	}
-	loose, err := dsse.ParseJSON(b.Envelope)
-	if err != nil {
-		return nil, bad(report.CodeOf(err), err, nil)
-	}
-	if loose.Type != dsse.ReceiptType || !bytes.Equal(loose.Payload, st.Payload()) {
-		return nil, bad(report.CodeAnswerStatement, fmt.Errorf("the answer is about another statement than %s", st.CID), nil)
-	}
-	r := bundle.Verify(b, bundle.Options{Policy: c.policy, Engines: c.engines})
-	if r.Overall() != report.AllVerified {
-		return nil, bad(firstOpen(r), fmt.Errorf("the answer's proof ends %s", r.Overall()), r)
-	}
-	head, err := checkpoint.Open(b.Proof.Checkpoint, c.policy.Keys(string(c.origin)))
-	if err != nil {
-		return nil, bad(report.CodeOf(err), err, r)
-	}
-	seen := receipt.Seen{Origin: c.origin, Size: head.Size, Root: head.Root}
-	if prior, err := c.advance(seen, b.Proof.Checkpoint); err != nil {
-		e := bad(report.CodeOf(err), err, r)
-		e.Prior = prior
-		return nil, e
-	}
-	return &Recorded{Statement: st, Index: b.Proof.Index, Bundle: b, JSON: answer, Report: r}, nil
+	_, err = c.advance(receipt.Seen{Origin: c.origin, Size: head.Size, Root: head.Root}, note)
+	return err
 }
 
 // advance remembers the largest checkpoint, and refuses another root for it;
@@ -263,44 +165,4 @@ func (c *Client) advance(s receipt.Seen, note []byte) (prior []byte, err error) 
 		c.newer, c.note = s, note
 	}
 	return nil, nil
-}
-
-// firstOpen is the code of the gravest check that was not verified.
-func firstOpen(r *report.Report) report.Code {
-	code := report.CodeInternal
-	for _, ch := range r.Checks {
-		switch {
-		case ch.Answer == report.Refuted:
-			return ch.Code
-		case ch.Answer == report.NotChecked && ch.Required && code == report.CodeInternal:
-			code = ch.Code
-		}
-	}
-	return code
-}
-
-// backoff doubles, and spreads over half of itself so that callers who were
-// turned away together do not come back together.
-func backoff(n int) time.Duration {
-	d := min(firstWait<<n, maxWait)
-	return d/2 + rand.N(d/2+1)
-}
-
-func retryAfter(h http.Header) time.Duration {
-	s, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || s < 0 {
-		return 0
-	}
-	return min(time.Duration(s)*time.Second, maxWait)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/verdict"
@@ -35,27 +37,47 @@ func (e *RefusedError) Unwrap() error {
 // ProofError says that an answer does not prove that the statement stands in
 // the log. It is evidence: Answer is what the log said, Leaf what it was asked.
 type ProofError struct {
-	Statement receipt.CID
+	Statement receipt.CID    // that was submitted; zero where promises were looked after
 	Code      report.Code    // of the check that was not verified
 	Err       error          // what was found
 	Report    *report.Report // nil where the answer was no bundle for this statement
 	Leaf      []byte         // canonical leaf that was sent
 	Answer    []byte         // body as it came
 	Prior     []byte         // where the log forked: the signed note that contradicts this answer's
+
+	fork *bundle.Fork // what proves a fork, where it takes more than the two notes
 }
 
 func (e *ProofError) Error() string {
-	return fmt.Sprintf("log's answer to %s proves nothing: %s: %v", e.Statement, e.Code, e.Err)
+	what := "checkpoint"
+	if e.Statement != (receipt.CID{}) {
+		what = "answer to " + e.Statement.String()
+	}
+	return fmt.Sprintf("the log's %s proves nothing: %v", what, e.Err)
 }
 
 func (e *ProofError) Unwrap() error { return e.Err }
+
+// Fork is the evidence that the log signed two histories, for `verify fork`; nil
+// where nothing of that kind is proven.
+func (e *ProofError) Fork() *bundle.Fork {
+	if e.fork != nil || e.Prior == nil || e.Code != report.CodeLogForked {
+		return e.fork
+	}
+	head, err := bundle.ParseHead(e.Answer)
+	if err != nil {
+		return nil
+	}
+	return &bundle.Fork{Checkpoints: [2][]byte{e.Prior, head.Checkpoint}} // of one size
+}
 
 // UnansweredError says that no attempt was answered, so the statement may or
 // may not be in the log. Sending it again settles that.
 type UnansweredError struct {
 	Statement receipt.CID
 	Attempts  int
-	Err       error // of the last attempt
+	After     time.Duration // how long the log asks to be left alone; 0 where it did not say
+	Err       error         // of the last attempt
 }
 
 func (e *UnansweredError) Error() string {
@@ -63,6 +85,40 @@ func (e *UnansweredError) Error() string {
 }
 
 func (e *UnansweredError) Unwrap() error { return e.Err }
+
+// UnwitnessedError says that the log holds the statement, and that the quorum of
+// witnesses which the client waits for has not cosigned it in time. Asking again
+// settles that.
+type UnwitnessedError struct {
+	Promise *Recorded // what the log has promised
+}
+
+func (e *UnwitnessedError) Error() string {
+	return fmt.Sprintf("submit %s: leaf %d by the log's word, and not cosigned by a quorum of witnesses yet", e.Promise.Statement.CID, e.Promise.Index)
+}
+
+// Unwrap returns a *report.Error, QUORUM-UNMET.
+func (e *UnwitnessedError) Unwrap() error {
+	return &report.Error{Code: report.CodeQuorumUnmet, Expected: "a quorum of witnesses", Actual: "the log's word", Fix: "ask again, or rely on the promise"}
+}
+
+// FullError says that a statement was not kept, because too much waits for the
+// log already. Nothing was said, and nothing is lost yet.
+type FullError struct {
+	Waiting, Limit int64 // bytes
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the spool is full: %d bytes wait for the log, and %d may", e.Waiting, e.Limit)
+}
+
+// Unwrap returns a *report.Error, SPOOL-FULL.
+func (e *FullError) Unwrap() error {
+	return &report.Error{
+		Code: report.CodeSpoolFull, Expected: fmt.Sprintf("room for the statement in %d bytes", e.Limit), Actual: fmt.Sprintf("%d bytes wait", e.Waiting),
+		Fix: "wait until the log has caught up, or allow more",
+	}
+}
 
 // refused reads an RFC 9457 problem document, as far as there is one
 // (spec/http.md#errors).

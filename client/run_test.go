@@ -79,9 +79,13 @@ func TestRunChains(t *testing.T) {
 func TestRunKeepsBeforeItSends(t *testing.T) {
 	l := servertest.New(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	b := &between{before: func(int64) (*http.Response, error) {
-		if _, err := os.Stat(filepath.Join(dir, "000000.leaf")); err != nil {
+	b := &between{before: func(n int64) (*http.Response, error) {
+		past, err := Look(dir)
+		if err != nil {
 			return nil, fmt.Errorf("sent before it was kept: %w", err)
+		}
+		if s := past.Standing(); s.Statements != uint64(n) || s.Unanswered != 1 {
+			return nil, fmt.Errorf("sent before it was kept: %+v", s)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "secret")); err != nil {
 			return nil, fmt.Errorf("sent before the secret was kept: %w", err)
@@ -174,7 +178,7 @@ func TestRunSpeaksInOnePlaceOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r := create(t, c, dir, "one")
 	var locked *durable.LockedError
-	if _, err := Open(c, runConfig(dir, "one")); !errors.As(err, &locked) {
+	if _, err := Open(c, runConfig(dir, "one")); !errors.As(err, &locked) || report.CodeOf(err) != report.CodeRunLocked {
 		t.Errorf("a second speaker: %v, want a LockedError", err)
 	}
 	if err := r.Close(); err != nil {
@@ -253,9 +257,10 @@ func TestRunStopsAtARefusal(t *testing.T) {
 func TestOpenRefusesADamagedDirectory(t *testing.T) {
 	l := servertest.New(t)
 	c := dial(t, l, nil)
-	fill := func(t *testing.T) string {
-		dir := filepath.Join(t.TempDir(), "run")
-		r := create(t, c, dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir))))
+	fill := func(t *testing.T) (dir, name string) {
+		dir = filepath.Join(t.TempDir(), "run")
+		name = "damaged-" + filepath.Base(filepath.Dir(filepath.Dir(dir)))
+		r := create(t, c, dir, name)
 		for _, e := range []Entry{open("1"), fault("INTERNAL"), fault("RULE-FAILED")} {
 			if _, err := r.Record(t.Context(), e); err != nil {
 				t.Fatal(err)
@@ -264,66 +269,117 @@ func TestOpenRefusesADamagedDirectory(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return dir
+		return dir, name
 	}
+	// edit writes the journal anew, record by record, with true sums.
+	edit := func(dir string, change func(n int, r *record) bool) error {
+		tree, err := durable.OpenDir(dir)
+		if err != nil {
+			return err
+		}
+		var all []record
+		if _, err := readJournal(tree, func(r record) error { all = append(all, r); return nil }); err != nil {
+			return err
+		}
+		if err := createJournal(tree); err != nil {
+			return err
+		}
+		n := int64(len(journalMagic))
+		j, err := openJournal(tree, read{n, n, false}, 0)
+		if err != nil {
+			return err
+		}
+		for n, r := range all {
+			if !change(n, &r) {
+				continue
+			}
+			if _, err := j.append(r.kind, r.body); err != nil {
+				return err
+			}
+		}
+		return j.file.Close()
+	}
+	resign := func(leaf []byte, change func(*receipt.Statement)) []byte {
+		e, err := dsse.ParseLeaf(leaf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := receipt.Decode(e.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := d.Statement
+		change(&s)
+		payload, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err = dsse.Sign(dsse.ReceiptType, payload, servertest.Key(servertest.Engine)); err != nil {
+			t.Fatal(err)
+		}
+		if leaf, err = e.Leaf(); err != nil {
+			t.Fatal(err)
+		}
+		return leaf
+	}
+	bytesOf := func(dir string, change func(b []byte)) error {
+		name := filepath.Join(dir, journalName)
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		change(b)
+		return os.WriteFile(name, b, 0o600)
+	}
+	// Records: S A S A S A, each answer behind its statement.
 	for name, harm := range map[string]func(dir string) error{
-		"a hole": func(dir string) error { return os.Remove(filepath.Join(dir, "000001.leaf")) },
-		"the last renamed": func(dir string) error {
-			return os.Rename(filepath.Join(dir, "000002.leaf"), filepath.Join(dir, "000007.leaf"))
+		"a statement gone": func(dir string) error {
+			return edit(dir, func(n int, _ *record) bool { return n != 2 })
+		},
+		"a statement and its answer gone": func(dir string) error {
+			return edit(dir, func(n int, _ *record) bool { return n != 2 && n != 3 })
 		},
 		"one twice": func(dir string) error {
-			b, err := os.ReadFile(filepath.Join(dir, "000001.leaf"))
-			if err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(dir, "000002.leaf"), b, 0o600)
-		},
-		"a bit": func(dir string) error {
-			b, err := os.ReadFile(filepath.Join(dir, "000001.leaf"))
-			if err != nil {
-				return err
-			}
-			b[len(b)/2] ^= 1
-			return os.WriteFile(filepath.Join(dir, "000001.leaf"), b, 0o600)
+			var second []byte
+			return edit(dir, func(n int, r *record) bool {
+				if n == 2 {
+					second = r.body
+				}
+				if n == 4 {
+					r.body = second
+				}
+				return true
+			})
 		},
 		"another past": func(dir string) error {
-			name := filepath.Join(dir, "000002.leaf")
-			leaf, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			e, err := dsse.ParseLeaf(leaf)
-			if err != nil {
-				return err
-			}
-			d, err := receipt.Decode(e.Payload)
-			if err != nil {
-				return err
-			}
-			s := d.Statement
-			s.Call.Prev = d.CID
-			payload, err := s.Encode()
-			if err != nil {
-				return err
-			}
-			if e, err = dsse.Sign(dsse.ReceiptType, payload, servertest.Key(servertest.Engine)); err != nil {
-				return err
-			}
-			if leaf, err = e.Leaf(); err != nil {
-				return err
-			}
-			return os.WriteFile(name, leaf, 0o600)
+			return edit(dir, func(n int, r *record) bool {
+				if n == 4 {
+					r.body = resign(r.body, func(s *receipt.Statement) { s.Call.Prev = otherCID(t) })
+				}
+				return true
+			})
 		},
-		"no secret":           func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) },
-		"half a secret":       func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 32) },
-		"an answer gone amid": func(dir string) error { return os.Remove(filepath.Join(dir, "000001.receipt.json")) },
+		"an answer to another": func(dir string) error {
+			return edit(dir, func(n int, r *record) bool {
+				if n == 5 {
+					r.body[7]++
+				}
+				return true
+			})
+		},
+		"a bit in the middle":     func(dir string) error { return bytesOf(dir, func(b []byte) { b[400] ^= 1 }) },
+		"another file":            func(dir string) error { return bytesOf(dir, func(b []byte) { b[0] ^= 1 }) },
+		"no journal":              func(dir string) error { return os.Remove(filepath.Join(dir, journalName)) },
+		"cut below what is known": func(dir string) error { return bytesOf(dir, func(b []byte) { clear(b[30:60]) }) },
+		"no secret":               func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) },
+		"half a secret":           func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 32) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := fill(t)
+			dir, run := fill(t)
 			if err := harm(dir); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Open(c, runConfig(dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir)))))
+			r, err := Open(c, runConfig(dir, run))
 			if err == nil {
 				r.Close()
 				t.Fatal("it was opened")
@@ -332,19 +388,41 @@ func TestOpenRefusesADamagedDirectory(t *testing.T) {
 		})
 	}
 	t.Run("half an answer to the last", func(t *testing.T) {
-		dir := fill(t)
-		if err := os.Truncate(filepath.Join(dir, "000002.receipt.json"), 100); err != nil {
+		dir, run := fill(t)
+		past, err := Look(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(c, runConfig(dir, "damaged-"+filepath.Base(filepath.Dir(filepath.Dir(dir)))))
+		last := past.ledger.promises[2]
+		if err := bytesOf(dir, func(b []byte) { clear(b[last.off+int64(last.n)/2:]) }); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(c, runConfig(dir, run))
 		if err != nil {
-			t.Fatal(err) // an unsynced answer is asked for again
+			t.Fatal(err) // an answer that was not synced is asked for again
 		}
 		defer r.Close()
+		if s, err := r.Standing(); err != nil || s.Unanswered != 1 || s.Statements != 3 {
+			t.Fatalf("%+v, %v", s, err)
+		}
 		if err := r.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "000002.receipt.json")); err != nil {
+		if s, err := r.Standing(); err != nil || s.Unanswered != 0 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	})
+	t.Run("another run's", func(t *testing.T) {
+		dir, _ := fill(t)
+		if _, err := Open(c, runConfig(dir, "mine")); report.CodeOf(err) != report.CodeRunStore {
+			t.Error(err)
+		}
+	})
+	t.Run("another key's", func(t *testing.T) {
+		dir, run := fill(t)
+		cfg := runConfig(dir, run)
+		cfg.Key = servertest.Key(servertest.Engine2)
+		if _, err := Open(c, cfg); report.CodeOf(err) != report.CodeRunStore {
 			t.Error(err)
 		}
 	})
@@ -454,4 +532,14 @@ func TestRunUnderLossProperty(t *testing.T) {
 			rt.Fatalf("%d places for %d acknowledged", call.Seq, said)
 		}
 	})
+}
+
+// otherCID is the name of a statement that is none of a run's.
+func otherCID(t *testing.T) receipt.CID {
+	t.Helper()
+	d, err := receipt.Decode(envelope(t, "elsewhere").Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.CID
 }

@@ -61,6 +61,13 @@ func (g *Gate) Recover(ctx context.Context, history iter.Seq2[*receipt.Decoded, 
 	return all, nil
 }
 
+// Hanging returns the calls of a run that have no outcome, in order. history is
+// as in Recover.
+func Hanging(history iter.Seq2[*receipt.Decoded, error]) ([]*receipt.Decoded, error) {
+	open, _, err := openCalls(history)
+	return open, err
+}
+
 // openCalls are the calls without an outcome, in order, and for each that has
 // one the statement that settles it.
 func openCalls(history iter.Seq2[*receipt.Decoded, error]) ([]*receipt.Decoded, map[receipt.CID]pair, error) {

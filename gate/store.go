@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/preview"
@@ -15,7 +16,7 @@ import (
 
 // Store is what a gate keeps on its own disk, in one directory:
 //
-//	rho/<request digest>.json         ρ of every judged request, to disclose it by
+//	rho/<request digest>.jsonl        ρ of judged requests from that one on, to disclose them by
 //	intent/<judgment>                 what a sink was about to do, until its outcome is logged
 //	inverse/<request digest>          what undoes an effect, escrowed before it
 //	outcome/<outcome>                 what an undo of that outcome must know
@@ -29,6 +30,10 @@ type Store struct {
 	// step is told before every change to the world that a sink makes; a test
 	// ends the process there. nil otherwise.
 	step func(string)
+
+	mu      sync.Mutex // owns what follows
+	rho     string     // the file that ρ is appended to; empty before the first
+	rhoSize int64      // bytes of that
 }
 
 // OpenStore opens the store in dir, which is made where it is missing.
@@ -43,7 +48,7 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range []string{"rho", "intent", "inverse", "outcome"} {
+	for _, d := range []string{rhoDir, "intent", "inverse", "outcome"} {
 		if err := tree.Mkdir(d); err != nil {
 			return nil, err
 		}
@@ -56,40 +61,6 @@ const (
 	maxDelta   = 64 << 20 // bytes of an escrowed inverse
 	maxOutcome = 16 << 20 // bytes of what is known of an outcome
 )
-
-// putRho keeps ρ. It is not synced: what a power cut takes is the means to
-// disclose, not the receipt.
-func (s *Store) putRho(r preview.Rho) error {
-	name := rhoName(r.Digest())
-	w, err := s.fs.Create(name)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // the same request, judged again
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.Append(r.JSON()), w.Close())
-}
-
-func rhoName(d preview.Digest) string { return path.Join("rho", d.String()+".json") }
-
-// Rho returns ρ of a request that was judged; an error that is fs.ErrNotExist
-// where there is none. Whoever has the run's secret opens all of its
-// commitments with it.
-func (s *Store) Rho(d preview.Digest) (preview.Rho, error) {
-	b, err := durable.ReadFile(s.fs, rhoName(d), preview.MaxRho)
-	if err != nil {
-		return preview.Rho{}, err
-	}
-	r, err := preview.ParseRho(b)
-	if err != nil {
-		return preview.Rho{}, s.damaged(rhoName(d), err)
-	}
-	if r.Digest() != d {
-		return preview.Rho{}, s.damaged(rhoName(d), fmt.Errorf("its digest is %s", r.Digest()))
-	}
-	return r, nil
-}
 
 func (s *Store) damaged(name string, err error) error {
 	return &report.Error{

@@ -224,6 +224,8 @@ const (
 	CodeLogForked       Code = "LOG-FORKED"
 	CodeRunExists       Code = "RUN-EXISTS"
 	CodeRunStore        Code = "RUN-STORE"
+	CodeRunLocked       Code = "RUN-LOCKED"
+	CodeSpoolFull       Code = "SPOOL-FULL"
 
 	// The gate's own store (gate).
 	CodeGateStore Code = "GATE-STORE"
@@ -544,6 +546,8 @@ var Meaning = map[Code]string{
 	CodeLogForked:            "a log signed two roots for one tree size",
 	CodeRunExists:            "the directory of a new run holds a run already",
 	CodeRunStore:             "what a run's directory holds is not that run's statements in order",
+	CodeRunLocked:            "another process speaks for the run",
+	CodeSpoolFull:            "more waits for the log than a spool may hold",
 	CodeGateStore:            "a file of the gate's store is not what the gate wrote there",
 	CodeProofBundleSize:      "a proof bundle, registry chain or envelope is larger than the limit",
 	CodeProofBundleMediaType: "the JSON does not say that it is a proof bundle, or a registry chain where one is asked for",

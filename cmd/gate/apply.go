@@ -74,7 +74,7 @@ func cmdApply(ctx context.Context, args []string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	if *run && len(s.cfg.Check) == 0 {
 		return usagef("--run needs a check in %s: what it runs on is then known to be clean", configName)
 	}

@@ -3,17 +3,17 @@ package main
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/verdict"
@@ -38,9 +38,18 @@ type Config struct {
 	Check []string `toml:"check"`
 	// Patience is how long an escalation waits.
 	Patience string `toml:"patience"`
+	// Mode is what an effect waits for: one of the modes, empty for strict.
+	Mode string `toml:"mode"`
 	// FailOpen are faults over which effects happen unjudged.
 	FailOpen []receipt.Code `toml:"fail_open"`
 }
+
+// What an effect waits for.
+const (
+	modeStrict    = "strict"    // the log has proven that it holds the judgment
+	modeWitnessed = "witnessed" // and the witnesses of the policy have cosigned it
+	modeRelaxed   = "relaxed"   // the judgment is kept on this machine
+)
 
 func readConfig(dir string) (*Config, error) {
 	b, err := os.ReadFile(filepath.Join(dir, configName))
@@ -74,6 +83,9 @@ func (c *Config) check() error {
 	if !verdict.ValidName(c.Agent) {
 		return fmt.Errorf("agent: %q is no name of 1 to %d bytes from [A-Za-z0-9._/@:+-]", c.Agent, verdict.MaxName)
 	}
+	if !slices.Contains([]string{"", modeStrict, modeWitnessed, modeRelaxed}, c.Mode) {
+		return fmt.Errorf("mode: %q is not %s, %s or %s", c.Mode, modeStrict, modeWitnessed, modeRelaxed)
+	}
 	if d, err := time.ParseDuration(c.Patience); err != nil || d < time.Millisecond || d%time.Millisecond != 0 {
 		return fmt.Errorf("patience: %q is no time of whole milliseconds, such as 5m", c.Patience)
 	}
@@ -93,50 +105,85 @@ func cmdInit(args []string, c console) error {
 	f.StringVar(&cfg.Root, "root", ".", "")
 	f.StringVar(&cfg.Agent, "agent", "agent", "")
 	f.StringVar(&cfg.Patience, "patience", "5m", "")
+	f.StringVar(&cfg.Mode, "mode", modeStrict, "")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	if f.NArg() > 0 {
 		return usagef("init takes no arguments: %q", f.Arg(0))
 	}
-	for name, value := range map[string]string{"dir": *dir, "log": cfg.Log, "policy": cfg.Policy, "trust": cfg.Trust, "key": cfg.Key, "rules": cfg.Rules} {
+	for name, value := range map[string]string{"dir": *dir, "log": cfg.Log, "policy": cfg.Policy, "trust": cfg.Trust, "rules": cfg.Rules} {
 		if value == "" {
 			return usagef("--%s is needed", name)
 		}
 	}
-	for _, p := range []*string{&cfg.Policy, &cfg.Trust, &cfg.Key, &cfg.Rules, &cfg.Root} {
-		abs, err := filepath.Abs(*p)
+	if _, err := os.Stat(filepath.Join(*dir, configName)); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a gate's directory already", *dir)
+	}
+	paths := []*string{&cfg.Policy, &cfg.Trust, &cfg.Rules, &cfg.Root}
+	if cfg.Key != "" {
+		paths = append(paths, &cfg.Key)
+	}
+	for _, p := range paths {
+		if err := resolve(p); err != nil {
+			return err
+		}
+	}
+	return initDir(*dir, &cfg, c)
+}
+
+// resolve makes a path absolute, without links.
+func resolve(path *string) error {
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		return err
+	}
+	*path, err = filepath.EvalSymlinks(abs)
+	return err
+}
+
+// initDir makes the directory, and the engine's key where there is none. The
+// settings come last: what has none is no gate's directory.
+func initDir(dir string, cfg *Config, c console) error {
+	made := cfg.Key == ""
+	if made {
+		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return err
 		}
-		if *p, err = filepath.EvalSymlinks(abs); err != nil {
-			return err
-		}
+		cfg.Key = filepath.Join(abs, keysName, keyName)
 	}
 	if err := cfg.check(); err != nil {
 		return usagef("%v", err)
 	}
-	if _, err := readKey(cfg.Key); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(*dir, 0o700); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(*dir, configName)); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is a gate's directory already", *dir)
-	}
-	b, err := cfg.text()
+	tree, err := durable.OpenDir(dir)
 	if err != nil {
 		return err
 	}
-	tree, err := durable.OpenDir(*dir)
+	if made {
+		if err := makeKey(tree); err != nil {
+			return err
+		}
+	}
+	key, err := readKey(cfg.Key)
+	if err != nil {
+		return err
+	}
+	b, err := cfg.text()
 	if err != nil {
 		return err
 	}
 	if err := durable.WriteFile(tree, configName, b); err != nil {
 		return err
 	}
-	c.say("made %s; now: gate run open --dir %s NAME", filepath.Join(*dir, configName), *dir)
+	c.say("made %s; now: gate run open --dir %s NAME", filepath.Join(dir, configName), dir)
+	if made {
+		c.say("the log has to list this engine first. Give its registrar %s and a name for it:", filepath.Join(dir, keysName, publicName))
+		c.say("engine key %s", dsse.IDOf(key.Public().(ed25519.PublicKey)))
+	}
 	return nil
 }
 
@@ -144,24 +191,4 @@ func cmdInit(args []string, c console) error {
 func (c *Config) text() ([]byte, error) {
 	b, err := toml.Marshal(c)
 	return append([]byte("# Settings of a gate: gate help init says what each is.\n"), b...), err
-}
-
-func readKey(file string) (ed25519.PrivateKey, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(b)
-	if block == nil {
-		return nil, fmt.Errorf("%s is no PEM", file)
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	key, ok := parsed.(ed25519.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("%s is no Ed25519 key", file)
-	}
-	return key, nil
 }

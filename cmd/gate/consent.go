@@ -111,7 +111,7 @@ func cmdUndo(ctx context.Context, args []string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	outcome, err := s.outcome(ctx, f.Arg(0))
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func cmdExec(ctx context.Context, args []string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	command, err := s.command(f.Args())
 	if err != nil {
 		return err

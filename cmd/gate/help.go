@@ -5,22 +5,26 @@ import "io"
 const helpMain = `gate - effects that happen as they were judged, and once a log holds the judgment
 
 USAGE
-  gate init   --dir DIR --log URL --policy FILE --trust FILE --key FILE --rules FILE
+  gate init   --dir DIR --log URL --policy FILE --trust FILE --rules FILE
   gate run    open NAME | close
   gate exec   -- PROGRAM ARGUMENT...
   gate apply  FOLDER
   gate undo   OUTCOME | last
-  gate status
+  gate status [RUN]
+  gate sync
+  gate disclose STATEMENT [FIELD...]
   gate help   [COMMAND]
 
 COMMANDS
-  init     make a gate's directory
-  run      open a run, close it
-  exec     run a command
-  apply    change files, after showing how and asking
-  undo     take back what apply did
-  status   say how the run stands
-  help     say more about a command
+  init      make a gate's directory
+  run       open a run, close it
+  exec      run a command
+  apply     change files, after showing how and asking
+  undo      take back what apply did
+  status    say how a run stands
+  sync      send what the log does not have yet, and hold it to its promises
+  disclose  open what a statement commits to, for whoever is to see it
+  help      say more about a command
 
 Every command but init takes --dir DIR, the gate's directory (default .gate).
 
@@ -29,6 +33,7 @@ EXIT STATUS
   2    the command line says nothing that could be done
   125  the gate could not do its work, or an effect failed; the reason is on
        standard error
+  3    sync: the log's word stands alone for something
   126  nothing happened: denied, discarded, stale, refused
   else exec: the status of the command
 `
@@ -36,17 +41,24 @@ EXIT STATUS
 const helpInit = `gate init - make a gate's directory
 
 USAGE
-  gate init --dir DIR --log URL --policy FILE --trust FILE --key FILE --rules FILE
-            [--root DIR] [--agent NAME] [--patience TIME]
+  gate init --dir DIR --log URL --policy FILE --trust FILE --rules FILE
+            [--key FILE] [--root DIR] [--agent NAME] [--patience TIME] [--mode MODE]
 
   --log       URL of the log
   --policy    its tlog-policy file, log.policy
   --trust     the engine trust file, trust
-  --key       private key of the engine, PEM; the log's registry lists it
+  --key       private key of the engine, PKCS #8 in PEM. Without it one is made,
+              DIR/keys/engine.key; its public half, DIR/keys/engine.pub, is for
+              the log's registrar, who has to list it under a name
   --rules     Cedar policies (docs/gate.md#policies)
   --root      directory that effects are let into (default: this one)
   --agent     principal of the policies, Agent::"NAME" (default: agent)
   --patience  how long an escalation waits (default: 5m)
+  --mode      what an effect waits for (default: strict)
+              strict     the log has proven that it holds the judgment
+              witnessed  and the witnesses of the policy have cosigned it
+              relaxed    the judgment is kept on this machine: it survives the end
+                         of the process, not a power cut. Receipts say so
 
 Everything stands in DIR/gate.toml and can be changed there, and besides: env,
 names of variables that commands get; check, a command that runs on what apply
@@ -107,18 +119,62 @@ OUTCOME is what apply printed. An undo is an effect of its own: judged, logged,
 shown, and applied with consent. It overwrites nothing that has changed since.
 `
 
-const helpStatus = `gate status - say how the run stands
+const helpStatus = `gate status - say how a run stands
 
 USAGE
-  gate status [--dir DIR]
+  gate status [--dir DIR] [RUN]
 
-How many statements the run has, how many of the effects that were committed can
-be undone, and what waits for consent.
+Reads the run that is open, or the one that is named; changes nothing, asks no log
+and waits for nobody.
+
+  statements  what was said
+  waiting     what the log has not answered yet
+  lost        what found no room and is not disclosed yet
+  witnessed   answers for which a checkpoint under the whole policy stands
+  promises    answers that are the log's word alone
+  evidence    files of what the log said that proves nothing, or contradicts it
+  committed   effects, and how many of them can be undone
+  pending     what waits for consent
+  hanging     calls without an outcome
+`
+
+const helpSync = `gate sync - send what the log does not have yet, and hold it to its promises
+
+USAGE
+  gate sync [--dir DIR]
+
+In every run: what was kept and not answered is sent, in order; what a crash left
+open is settled; and every answer that only the log has signed is held against the
+log's newest checkpoint and tiles. Where that has the witnesses that the policy
+asks for, and the tree extends the promised one, the promise is kept.
+
+Exit status 3: witnesses have not cosigned everything yet. A log that broke a
+promise is 125, and what proves it stands in DIR/runs/RUN/evidence; verify fork
+judges it.
+`
+
+const helpDisclose = `gate disclose - open what a statement commits to, for whoever is to see it
+
+USAGE
+  gate disclose [--dir DIR] STATEMENT
+  gate disclose [--dir DIR] STATEMENT FIELD...
+
+Receipts hold commitments, not values; the values are in DIR/store. Without a
+FIELD the values of the statement are listed, here and for nobody else. With some,
+the statement's bundle is written to standard output with those opened, and nothing
+else:
+
+  gate disclose bafyr4i... path/0 > b.receipt.json
+  verify bundle --policy log.policy --trust trust b.receipt.json
+
+FIELD is a field with its name (path/0, input/branch), a field (path: all of them),
+or all. What a bundle discloses is disclosed for good.
 `
 
 func help(args []string, c console) error {
 	pages := map[string]string{
 		"": helpMain, "init": helpInit, "run": helpRun, "exec": helpExec, "apply": helpApply, "undo": helpUndo, "status": helpStatus,
+		"sync": helpSync, "disclose": helpDisclose,
 	}
 	name := ""
 	if len(args) > 0 {

@@ -17,10 +17,11 @@ import (
 
 // Exit codes. A command that ran under exec gives its own.
 const (
-	exitOK      = 0
-	exitFailed  = 125 // the gate could not do its work, and why was printed
-	exitRefused = 126 // nothing happened: denied, discarded, stale, …
-	exitUsage   = 2   // the command line says nothing that could be done
+	exitOK       = 0
+	exitPromises = 3   // sync: the log's word stands alone for something
+	exitFailed   = 125 // the gate could not do its work, and why was printed
+	exitRefused  = 126 // nothing happened: denied, discarded, stale, …
+	exitUsage    = 2   // the command line says nothing that could be done
 )
 
 func main() {
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, c console) int {
 func dispatch(ctx context.Context, args []string, c console) error {
 	if len(args) == 0 {
 		fmt.Fprint(c.err, helpMain)
-		return usagef("a command is needed: init, run, exec, apply, undo, status or help")
+		return usagef("a command is needed: init, run, exec, apply, undo, status, sync, disclose or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -88,10 +89,14 @@ func dispatch(ctx context.Context, args []string, c console) error {
 		return cmdUndo(ctx, rest, c)
 	case "status":
 		return cmdStatus(ctx, rest, c)
+	case "sync":
+		return cmdSync(ctx, rest, c)
+	case "disclose":
+		return cmdDisclose(ctx, rest, c)
 	case "help", "--help", "-help", "-h":
 		return help(rest, c)
 	default:
-		return usagef("%q is no command: init, run, exec, apply, undo, status or help", command)
+		return usagef("%q is no command: init, run, exec, apply, undo, status, sync, disclose or help", command)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/obstat/obstat/audit"
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/internal/rlog"
 	"github.com/obstat/obstat/internal/server/servertest"
@@ -39,7 +41,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"log": s.start, "audit": s.audit, "cid": scriptCID, "exits": scriptExits,
+			"log": s.start, "down": s.down, "up": s.up, "audit": s.audit, "verifies": s.verifies, "cid": scriptCID, "exits": scriptExits,
 		},
 	})
 }
@@ -64,11 +66,41 @@ func (s *scripts) start(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+func (s *scripts) log(ts *testscript.TestScript) *servertest.Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[ts.Getenv("WORK")]
+}
+
+// down: the log ends. up: it is there again, at a URL of its own, which the gate
+// is told.
+func (s *scripts) down(ts *testscript.TestScript, _ bool, _ []string) { s.log(ts).Stop() }
+
+func (s *scripts) up(ts *testscript.TestScript, _ bool, _ []string) {
+	l, was := s.log(ts), ts.Getenv("LOG")
+	l.Start()
+	ts.Setenv("LOG", l.URL)
+	file := ts.MkAbs(".gate/gate.toml")
+	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(ts.ReadFile(file), was, l.URL)), 0o600))
+}
+
+// verifies FILE: a bundle is verified, with what it discloses, by the functions of
+// verify bundle; stdout is the report.
+func (s *scripts) verifies(ts *testscript.TestScript, _ bool, args []string) {
+	l := s.log(ts)
+	r := bundle.Check([]byte(ts.ReadFile(args[0])), bundle.Options{
+		Policy: l.Policy, Engines: l.Engines, Require: []string{bundle.CheckDisclosures},
+	})
+	if r.ExitCode() != 0 {
+		ts.Fatalf("%s", r.Text())
+	}
+	_, err := io.WriteString(ts.Stdout(), r.Text())
+	ts.Check(err)
+}
+
 // audit RUN: ends the log, and holds the run to every law.
 func (s *scripts) audit(ts *testscript.TestScript, _ bool, args []string) {
-	s.mu.Lock()
-	l := s.logs[ts.Getenv("WORK")]
-	s.mu.Unlock()
+	l := s.log(ts)
 	l.Stop()
 	dir := ts.MkAbs("site")
 	ts.Check(os.Mkdir(dir, 0o755))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/obstat/obstat/client"
@@ -54,9 +53,12 @@ func openRun(ctx context.Context, dir, name string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, statErr := os.Stat(filepath.Join(cfg.Dir, "secret")); statErr == nil {
-		s.run, err = client.Open(s.client, cfg) // an open that was interrupted
-	} else {
+	begun, err := client.Exists(cfg.Dir)
+	switch {
+	case err != nil:
+	case begun: // an open that was interrupted
+		s.run, err = client.Open(s.client, cfg)
+	default:
 		s.run, err = client.Create(s.client, cfg)
 	}
 	if err != nil {
@@ -100,48 +102,15 @@ func closeRun(ctx context.Context, dir string, c console) (err error) {
 		return errors.New("the run-close is none")
 	}
 	s.say("run %s is closed, leaf %d: %d statements", s.run.Name(), rec.Index, tally.Statements())
-	return nil
-}
-
-// cmdStatus says how the run stands.
-func cmdStatus(ctx context.Context, args []string, c console) (err error) {
-	f := flags("status", helpStatus, c)
-	dir := f.String("dir", ".gate", "")
-	if err := parse(f, args); err != nil {
+	left, err := s.run.CheckPromises(ctx)
+	var broken *client.ProofError
+	switch {
+	case errors.As(err, &broken):
 		return err
-	}
-	s, err := take(ctx, *dir, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	statements := 0
-	for _, err := range s.run.Statements(ctx) {
-		if err != nil {
-			return err
-		}
-		statements++
-	}
-	share, err := gate.Reversible(s.run.Statements(ctx))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.out, "run        %s\nstatements %d\n", s.run.Name(), statements)
-	fmt.Fprintf(c.out, "committed  %d effects: %d can be undone, %d need no undoing, %d cannot be undone", share.Committed, share.Escrowed, share.Unneeded,
-		share.Committed-share.Escrowed-share.Unneeded)
-	if share.Committed > 0 {
-		fmt.Fprintf(c.out, " (with an inverse: %d%%)", 100*share.Escrowed/share.Committed)
-	}
-	fmt.Fprintln(c.out)
-	for _, code := range sortedCodes(share.None) {
-		fmt.Fprintf(c.out, "           %d because %s\n", share.None[code], code)
-	}
-	p, err := s.pending()
-	if err != nil {
-		return err
-	}
-	if p != nil {
-		fmt.Fprintf(c.out, "pending    %s waits for consent: gate apply\n", p.judgment)
+	case err != nil:
+		s.say("%d answers are the log's word alone, and it could not be held to it: %v", left, err)
+	case left > 0:
+		s.say("%d answers are the log's word alone until its witnesses have cosigned: gate sync", left)
 	}
 	return nil
 }

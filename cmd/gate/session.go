@@ -24,13 +24,17 @@ import (
 //
 //	gate.toml   settings
 //	current     name of the open run
-//	runs/NAME/  its statements and the log's answers
+//	keys/       the engine's key, where init made it
+//	runs/NAME/  its secret, its statements, the log's answers, and evidence
 //	store/      what the gate keeps (docs/gate.md#the-store)
 //	pending     a proposal that waits for consent
 
 const (
 	currentName = "current"
 	pendingName = "pending"
+	keysName    = "keys"
+	runsName    = "runs"
+	storeName   = "store"
 )
 
 // session is the open run of a gate's directory, taken up where it stopped.
@@ -71,7 +75,7 @@ func begin(dir string, c console) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Trust, err)
 	}
-	s.client, err = client.New(client.Config{URL: cfg.Log, Policy: logs, Engines: engines})
+	s.client, err = client.New(client.Config{URL: cfg.Log, Policy: logs, Engines: engines, Witnessed: cfg.Mode == modeWitnessed})
 	return s, err
 }
 
@@ -80,18 +84,40 @@ func (s *session) close() error {
 	if s.run != nil {
 		err = s.run.Close()
 	}
-	s.client.Close()
+	if s.client != nil {
+		s.client.Close()
+	}
 	return err
+}
+
+// end is close, after a try to pass on what a relaxed gate kept. That the log does
+// not answer is no failure of what was done.
+func (s *session) end(ctx context.Context) error {
+	if s.cfg.Mode != modeRelaxed || s.run == nil {
+		return s.close()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	defer cancel()
+	if err := s.run.Flush(ctx); err != nil {
+		if now, e := s.run.Standing(); e == nil && now.Unanswered > 0 {
+			s.say("%d statements are kept here and not in the log yet: gate sync", now.Unanswered)
+		}
+		var broken *client.ProofError
+		if errors.As(err, &broken) {
+			return errors.Join(err, s.close())
+		}
+	}
+	return s.close()
 }
 
 func (s *session) runConfig(name string) (client.RunConfig, error) {
 	key, err := readKey(s.cfg.Key)
-	return client.RunConfig{Dir: filepath.Join(s.tree.String(), "runs", name), Name: receipt.Name(name), Key: key, Now: time.Now}, err
+	return client.RunConfig{Dir: s.runDir(name), Name: receipt.Name(name), Key: key, Now: time.Now}, err
 }
 
 // openGate puts a gate over the run.
 func (s *session) openGate() (err error) {
-	if s.store, err = gate.OpenStore(filepath.Join(s.tree.String(), "store")); err != nil {
+	if s.store, err = gate.OpenStore(filepath.Join(s.tree.String(), storeName)); err != nil {
 		return err
 	}
 	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err != nil {
@@ -101,10 +127,14 @@ func (s *session) openGate() (err error) {
 	if err != nil {
 		return err
 	}
-	s.gate, err = gate.New(gate.Config{
+	cfg := gate.Config{
 		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules},
 		Now: time.Now, Patience: patience, FailOpen: s.cfg.FailOpen,
-	})
+	}
+	if s.cfg.Mode == modeRelaxed {
+		cfg.Spool = s.run
+	}
+	s.gate, err = gate.New(cfg)
 	return err
 }
 
@@ -129,18 +159,16 @@ func (s *session) takeUp(ctx context.Context) error {
 	if name == "" {
 		return errors.New("no run is open: gate run open NAME")
 	}
-	cfg, err := s.runConfig(name)
-	if err != nil {
-		return err
-	}
-	if s.run, err = client.Open(s.client, cfg); err != nil {
+	if err := s.openRun(name); err != nil {
 		return err
 	}
 	if err := s.openGate(); err != nil {
 		return err
 	}
-	if err := s.run.Flush(ctx); err != nil {
-		return err
+	if s.cfg.Mode != modeRelaxed {
+		if err := s.run.Flush(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.samePolicy(ctx); err != nil {
 		return err
@@ -166,6 +194,16 @@ func (s *session) takeUp(ctx context.Context) error {
 			s.say("  %v", r.Err)
 		}
 	}
+	return err
+}
+
+// openRun takes a run up where it stopped.
+func (s *session) openRun(name string) error {
+	cfg, err := s.runConfig(name)
+	if err != nil {
+		return err
+	}
+	s.run, err = client.Open(s.client, cfg)
 	return err
 }
 

@@ -428,11 +428,16 @@ var bundles = map[string]func(t *testing.T) (*world, *client.Recorded, []preview
 
 // digest is that of the one request that was judged.
 func (w *world) digest() (string, error) {
-	names, err := os.ReadDir(filepath.Join(w.dir, "rho"))
-	if err != nil || len(names) != 1 {
-		return "", fmt.Errorf("%d requests, %w", len(names), err)
+	files, err := filepath.Glob(filepath.Join(w.dir, "rho", "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		return "", fmt.Errorf("%d files, %w", len(files), err)
 	}
-	return strings.TrimSuffix(names[0].Name(), ".json"), nil
+	b, err := os.ReadFile(files[0])
+	digest, _, _ := strings.Cut(string(b), " ")
+	if n := strings.Count(string(b), "\n"); err == nil && n != 1 {
+		err = fmt.Errorf("%d requests", n)
+	}
+	return digest, err
 }
 
 // opened is what the store and the run's secret open of a request.

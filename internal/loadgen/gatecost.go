@@ -22,14 +22,31 @@ import (
 // judgment and outcome, with Cedar policies, one caller.
 type GateCost struct {
 	Effects   int     `json:"effects"`
-	StrictP50 float64 `json:"strict_added_p50"` // beside the two submits that it makes
+	StrictP50 float64 `json:"strict_added_p50"` // beside keeping, sending and checking two statements
 	StrictP99 float64 `json:"strict_added_p99"`
 	SubmitP50 float64 `json:"two_submits_p50"` // kept on disk, sent, and the proof checked
 	SubmitP99 float64 `json:"two_submits_p99"`
+
+	// A statement of that size by the client alone: sent, and the proof checked.
+	BareP50 float64 `json:"one_bare_submit_p50"`
+	BareP99 float64 `json:"one_bare_submit_p99"`
+	// The whole of a strict effect beside two of those: what keeping statements on
+	// disk before they are sent costs is in it.
+	OverBareP50 float64 `json:"strict_over_two_bare_submits_p50"`
+
+	// The whole of a relaxed effect, while the spool is drained into the log: one
+	// after the other, and one every few milliseconds.
+	RelaxedP50 float64 `json:"relaxed_added_p50"`
+	RelaxedP99 float64 `json:"relaxed_added_p99"`
+	PacedP50   float64 `json:"relaxed_paced_added_p50"`
+	PacedP99   float64 `json:"relaxed_paced_added_p99"`
+	Drained    float64 `json:"drained_statements_a_second"` // while effects come one after the other
 }
 
-// gateEffects is how many effects are measured.
-const gateEffects = 600
+const (
+	gateEffects = 600                  // how many are measured
+	gatePace    = 8 * time.Millisecond // between effects that are paced
+)
 
 // nothing is an effect that does nothing.
 type nothing struct{ n int }
@@ -62,7 +79,7 @@ const benchPolicy = `
 @escalate("CLASS-RED") forbid (principal, action, resource) when { context.class == "red" };
 `
 
-// gateCost measures a strict gate over a log of its own.
+// gateCost measures gates over a log of their own.
 func gateCost(ctx context.Context, cfg *Config, work string) (g GateCost, err error) {
 	s, err := serve(ctx, cfg.Bin, filepath.Join(work, "log-gate"))
 	if err != nil {
@@ -77,33 +94,106 @@ func gateCost(ctx context.Context, cfg *Config, work string) (g GateCost, err er
 		return g, err
 	}
 	defer c.Close()
+	g.Effects = gateEffects
+	if err := g.bare(ctx, s, c); err != nil {
+		return g, err
+	}
+	if err := g.strict(ctx, s, c, work); err != nil {
+		return g, err
+	}
+	return g, g.relaxed(ctx, s, c, work)
+}
+
+// bare measures a client that submits and keeps nothing.
+func (g *GateCost) bare(ctx context.Context, s *server, c *client.Client) error {
+	all, err := envelopes(s.key, "bare", gateEffects)
+	if err != nil {
+		return err
+	}
+	var took []time.Duration
+	for _, e := range all {
+		began := time.Now()
+		if _, err := c.Submit(ctx, e); err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+	}
+	g.BareP50, g.BareP99 = percentiles(took)
+	return nil
+}
+
+func (g *GateCost) strict(ctx context.Context, s *server, c *client.Client, work string) error {
 	run, err := client.Create(c, client.RunConfig{Dir: filepath.Join(work, "gate-run"), Name: "gate", Key: s.key, Now: time.Now})
 	if err != nil {
-		return g, err
+		return err
 	}
 	defer run.Close()
-	log, judge, err := newGate(ctx, c, run, filepath.Join(work, "gate-store"))
+	log, judge, err := newGate(ctx, c, run, nil, filepath.Join(work, "gate-store"))
 	if err != nil {
-		return g, err
+		return err
 	}
-	var added, submits []time.Duration
+	var added, submits, whole []time.Duration
 	for n := range gateEffects {
 		log.spent = 0
 		began := time.Now()
 		if err := once(ctx, judge, n); err != nil {
-			return g, err
+			return err
 		}
-		added = append(added, time.Since(began)-log.spent)
-		submits = append(submits, log.spent)
+		took := time.Since(began)
+		added, submits, whole = append(added, took-log.spent), append(submits, log.spent), append(whole, took)
 	}
-	g.Effects = gateEffects
 	g.StrictP50, g.StrictP99 = percentiles(added)
 	g.SubmitP50, g.SubmitP99 = percentiles(submits)
-	return g, nil
+	total, _ := percentiles(whole)
+	g.OverBareP50 = total - 2*g.BareP50
+	return nil
 }
 
-// newGate is a strict gate with Cedar policies over an opened run.
-func newGate(ctx context.Context, c *client.Client, run *client.Run, dir string) (*timedLog, *gate.Gate, error) {
+func (g *GateCost) relaxed(ctx context.Context, s *server, c *client.Client, work string) (err error) {
+	run, err := client.Create(c, client.RunConfig{Dir: filepath.Join(work, "relaxed-run"), Name: "relaxed", Key: s.key, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	_, judge, err := newGate(ctx, c, run, run, filepath.Join(work, "relaxed-store"))
+	if err != nil {
+		return err
+	}
+	draining, stop := context.WithCancel(ctx)
+	drained := make(chan error, 1)
+	go func() { drained <- run.Drain(draining) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-drained)
+	}()
+	measure := func(from int, pace time.Duration) (p50, p99 float64, err error) {
+		var took []time.Duration
+		for n := range gateEffects {
+			time.Sleep(pace)
+			began := time.Now()
+			if err := once(ctx, judge, from+n); err != nil {
+				return 0, 0, err
+			}
+			took = append(took, time.Since(began))
+		}
+		p50, p99 = percentiles(took)
+		return p50, p99, nil
+	}
+	began := time.Now()
+	if g.RelaxedP50, g.RelaxedP99, err = measure(0, 0); err != nil {
+		return err
+	}
+	if err := run.Flush(ctx); err != nil {
+		return err
+	}
+	g.Drained = 2 * gateEffects / time.Since(began).Seconds()
+	g.PacedP50, g.PacedP99, err = measure(gateEffects, gatePace)
+	return err
+}
+
+// newGate is a gate with Cedar policies over an opened run; strict where spool is
+// nil.
+func newGate(ctx context.Context, c *client.Client, run *client.Run, spool gate.Spool, dir string) (*timedLog, *gate.Gate, error) {
 	kept, err := gate.OpenStore(dir)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +203,7 @@ func newGate(ctx context.Context, c *client.Client, run *client.Run, dir string)
 		return nil, nil, err
 	}
 	log := &timedLog{Log: run}
-	g, err := gate.New(gate.Config{Log: log, Store: kept, Secret: run.Secret(), Rules: []gate.Rule{rules}, Now: time.Now, Patience: time.Second})
+	g, err := gate.New(gate.Config{Log: log, Spool: spool, Store: kept, Secret: run.Secret(), Rules: []gate.Rule{rules}, Now: time.Now, Patience: time.Second})
 	if err != nil {
 		return nil, nil, err
 	}

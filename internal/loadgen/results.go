@@ -90,7 +90,8 @@ const (
 	goalLog        = "verify log, all cores: rate over Ed25519 verify on two cores"
 	goalHash       = "verify log --hashes, one core: leaves a second"
 	goalHashMemory = "verify log --hashes: bytes of anonymous memory"
-	goalGate       = "strict gate: p50 added to two submits, seconds"
+	goalGate       = "strict gate: p50 over two bare submits, seconds"
+	goalRelaxed    = "relaxed gate: p50 added, seconds"
 )
 
 func goals() []Goal {
@@ -103,6 +104,7 @@ func goals() []Goal {
 		{Name: goalHash, Bound: 465_000},
 		{Name: goalHashMemory, Bound: 64 << 20, Most: true},
 		{Name: goalGate, Bound: 0.0004, Most: true},
+		{Name: goalRelaxed, Bound: 0.0003, Most: true},
 	}
 }
 
@@ -140,7 +142,8 @@ func (r *Results) relate() {
 	reach(goalLog, log)
 	reach(goalHash, r.WholeLog.HashRate)
 	reach(goalHashMemory, float64(r.WholeLog.HashMemory))
-	reach(goalGate, r.Gate.StrictP50)
+	reach(goalGate, r.Gate.OverBareP50)
+	reach(goalRelaxed, r.Gate.RelaxedP50)
 }
 
 func (r *Results) print(w io.Writer) {
@@ -164,9 +167,14 @@ func (r *Results) print(w io.Writer) {
 	row("verify log, %d leaves, all cores\t%.0f leaves/s, %d MiB of anonymous memory", whole.Leaves, whole.Rate, whole.Anonymous>>20)
 	row("the same, going on from a state\t%.0f leaves/s", whole.Resumed)
 	row("verify log --hashes, 1 core\t%.0f leaves/s, %d MiB of anonymous memory", whole.HashRate, whole.HashMemory>>20)
-	row("\nstrict gate, an effect that does nothing\tp50\tp99")
-	row("two submits, kept, sent and checked\t%s\t%s", short(r.Gate.SubmitP50), short(r.Gate.SubmitP99))
-	row("added to them\t%s\t%s", short(r.Gate.StrictP50), short(r.Gate.StrictP99))
+	g := r.Gate
+	row("\nan effect that does nothing, under a gate\tp50\tp99")
+	row("one submit by the client, sent and checked\t%s\t%s", short(g.BareP50), short(g.BareP99))
+	row("strict: two statements, kept on disk, sent and checked\t%s\t%s", short(g.SubmitP50), short(g.SubmitP99))
+	row("strict: added to them\t%s\t%s", short(g.StrictP50), short(g.StrictP99))
+	row("strict: the whole over two bare submits\t%s", short(g.OverBareP50))
+	row("relaxed: added, one after the other, %.0f statements/s drained\t%s\t%s", g.Drained, short(g.RelaxedP50), short(g.RelaxedP99))
+	row("relaxed: added, one every %s\t%s\t%s", gatePace, short(g.PacedP50), short(g.PacedP99))
 	row("\nratio, of this run")
 	for _, x := range r.Ratios {
 		row("%s\t%.2f", x.Name, x.Value)
