@@ -231,11 +231,12 @@ DESCRIPTION
   every run to the eight laws between receipts. An interrupt ends it with
   status 3.
 
-  Only regular files are read, and only those that the checkpoint calls for:
-  partial tiles of smaller trees are not. A file that is not there ends
-  "not checked" (TILE-MISSING). Of an archive links, devices, sparse files,
-  names that stand twice and paths out of it are refused (ARCHIVE-ENTRY). One on
-  standard input is kept in --work while it is read.
+  Only regular files inside SITE are read, and only those that the checkpoint
+  calls for: partial tiles of smaller trees are not. A file that is not there,
+  or only by a link that leads out of SITE, ends "not checked" (TILE-MISSING).
+  Of an archive links, devices, sparse files, names that stand twice and paths
+  out of it are refused (ARCHIVE-ENTRY). One on standard input is kept in --work
+  while it is read.
 
   With --state an audit goes on where an earlier one ended, under the same trust
   files: the signatures of the leaves before are not checked again; everything

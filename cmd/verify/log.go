@@ -82,14 +82,13 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 			return 0, err
 		}
 	}
-	site, done, err := inv.site()
+	site, err := inv.site()
 	if report.CodeOf(err) == report.CodeArchive || report.CodeOf(err) == report.CodeArchiveEntry || report.CodeOf(err) == report.CodeInputEmpty {
 		return inv.print(audit.NoArchive(err, o))
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer done()
 	var state *stateFile
 	if inv.state != "" {
 		if state, o.Resume, err = openState(inv.state); err != nil {
@@ -110,34 +109,40 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 }
 
 // site opens what the operand names: a directory, or a tar archive.
-func (inv *invocation) site() (_ fs.FS, done func(), err error) {
+func (inv *invocation) site() (fs.FS, error) {
 	var f *os.File
 	if inv.operand == "-" {
-		f, err = spool(inv.stdin, inv.work)
+		var err error
+		if f, err = spool(inv.stdin, inv.work); err != nil {
+			return nil, err
+		}
 	} else {
 		st, err := os.Stat(inv.operand)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if st.IsDir() {
-			return siteFS(inv.operand), func() {}, nil
+			return inv.openSite(inv.operand)
 		}
 		if !st.Mode().IsRegular() {
-			return nil, nil, fmt.Errorf("%s is neither a directory nor a regular file", inv.operand)
+			return nil, fmt.Errorf("%s is neither a directory nor a regular file", inv.operand)
 		}
-		f, err = os.Open(inv.operand)
-		if err != nil {
-			return nil, nil, err
+		if f, err = os.Open(inv.operand); err != nil {
+			return nil, err
 		}
 	}
+	inv.opened = append(inv.opened, f)
+	return openTar(f)
+}
+
+// openSite opens a directory until the command ends.
+func (inv *invocation) openSite(name string) (fs.FS, error) {
+	site, err := openSite(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	t, err := openTar(f)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return t, func() { f.Close() }, nil
+	inv.opened = append(inv.opened, site)
+	return site, nil
 }
 
 func directory(name string) error {
