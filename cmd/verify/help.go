@@ -357,9 +357,9 @@ const helpInspect = `NAME
 SYNOPSIS
   verify inspect [--json] FILE
 
-  FILE is a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint,
-  add-checkpoint body, evidence of a fork, tlog-policy or engine trust file;
-  - is standard input.
+  FILE is a bundle, .tlog-proof, envelope, leaf, disclosure, registry chain,
+  checkpoint, add-checkpoint body, evidence of a fork, hash tile, entry bundle,
+  vocabulary, tlog-policy or engine trust file; - is standard input.
 
 DESCRIPTION
   Prints what the artifact says, field by field, under the paths of its
