@@ -268,7 +268,8 @@ EXAMPLES
   Check every night what is new, and that nothing before changed:
 
     verify log --policy log.policy --trust engines.trust \
-      --state audit.state --since last.checkpoint /srv/mirror
+      --state audit.state --since last.checkpoint /srv/mirror &&
+      cp /srv/mirror/checkpoint last.checkpoint
 
   Check a copy that comes over a pipe:
 
