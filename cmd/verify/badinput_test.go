@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,12 +39,14 @@ func answer(t testing.TB, command string, args []string, data []byte) (status in
 	return status, stdout.String()
 }
 
-// Every artifact, to every command, cut at every length or with a byte changed:
-// an answer of the table and never usage, since the content of what can be read
-// is never a matter of it.
-func TestCutAndChanged(t *testing.T) {
+// Every artifact, to every command, cut or with a byte changed: an answer of the
+// table and never usage, since the content of what can be read is never a matter
+// of it. At every length and in every byte where the heavy tests run, and else in
+// a few that differ from run to run.
+func TestHeavyCutAndChanged(t *testing.T) {
 	at := in(t)
 	files := fixtures(t)
+	whole := os.Getenv("OBSTAT_HEAVY") != ""
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -52,11 +55,20 @@ func TestCutAndChanged(t *testing.T) {
 			continue
 		}
 		each(at, func(command string, args []string) {
-			if command == "since" && r.IntN(4) > 0 { // audits a whole log each time
-				return
+			places := []int{0, len(data)}
+			for range 4 {
+				places = append(places, r.IntN(len(data)+1))
 			}
-			for range 6 {
-				n := r.IntN(len(data) + 1)
+			switch {
+			case command == "since" && r.IntN(4) > 0: // audits a whole log each time
+				return
+			case whole && command != "since":
+				places = places[:0]
+				for n := range len(data) + 1 {
+					places = append(places, n)
+				}
+			}
+			for _, n := range places {
 				answer(t, command, args, data[:n])
 				if n < len(data) {
 					changed := bytes.Clone(data)
@@ -90,7 +102,14 @@ func TestClaims(t *testing.T) {
 	for name, text := range artifacts {
 		each(at, func(command string, args []string) {
 			began := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			status, out := answer(t, command, args, []byte(text))
+			runtime.ReadMemStats(&after)
+			// All that was ever asked for, which is more than is held at once.
+			if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20+12*uint64(len(text)) {
+				t.Errorf("%s to %s: %d bytes of memory for %d", name, command, bytes, len(text))
+			}
 			if status != 1 && status != 3 {
 				t.Errorf("%s to %s: status %d\n%s", name, command, status, out)
 			}
