@@ -246,7 +246,8 @@ DESCRIPTION
   Memory does not grow with the log, except for the laws, and to find a
   statement that stands in two leaves. Where that takes more than 256 MiB, or
   the log has more than 1048576 leaves, they end "not checked" (STATE-LIMIT),
-  unless --work names a directory to sort in.
+  unless --work names a directory to sort in. Then everything together takes
+  less than 64 MiB on two processors.
 
 ` + helpLogChecks + helpLaws + `
   A violation always counts: status 4, with the leaves that show it. A law that

@@ -28,8 +28,8 @@ import (
 // are sorted there.
 const (
 	stateInMemory    = 256 << 20
-	stateBesideWork  = 32 << 20
-	leavesBesideWork = 1 << 17
+	stateBesideWork  = 8 << 20
+	leavesBesideWork = 1 << 16
 	maxVocabulary    = 1 << 20 // bytes of a file
 )
 
@@ -52,8 +52,12 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	jobs := inv.jobs
+	if jobs == 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
 	o := audit.Options{
-		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Only: only,
+		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, jobs), Jobs: jobs, Only: only,
 		Now: inv.now.unixMilli, MaxState: stateInMemory, HashesOnly: inv.hashes,
 	}
 	for _, name := range inv.vocabulary {
@@ -167,12 +171,9 @@ func progress(w io.Writer) func(done, total uint64) {
 	}
 }
 
-// parallel runs pieces on as many goroutines as there are jobs, 0 for one a
-// processor, until the context ends.
+// parallel runs pieces on as many goroutines as there are jobs, until the context
+// ends.
 func parallel(ctx context.Context, jobs int) audit.Runner {
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
 	return func(n int, fn func(i int)) error {
 		var next atomic.Int64
 		var wg sync.WaitGroup
