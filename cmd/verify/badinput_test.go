@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,4 +150,56 @@ func TestEndlessInput(t *testing.T) {
 			t.Errorf("%s: status %d after %d bytes: %s", command, status, in.read, &stderr)
 		}
 	})
+}
+
+// What cannot be read is a matter of the call: a file that is not there, a
+// directory, a file of which reading fails; as the operand and under every flag
+// that names a file. No report is printed, and the message names it.
+func TestUnreadable(t *testing.T) {
+	at := in(t)
+	places := map[string]string{"directory": at("good/tile"), "missing": at("nowhere")}
+	if _, err := os.Stat("/proc/self/mem"); err == nil {
+		places["failing"] = "/proc/self/mem"
+	}
+	policy, trust := []string{"--policy", at("log.policy")}, []string{"--trust", at("engines.trust")}
+	both := slices.Concat(policy, trust)
+	for what, bad := range places {
+		calls := [][]string{
+			append([]string{"receipt", bad}, both...),
+			append([]string{"bundle", bad}, both...),
+			append([]string{"fork", bad}, policy...),
+			{"inspect", bad},
+			append([]string{"receipt", at("admit.dsse.json"), "--policy", bad}, trust...),
+			append([]string{"receipt", at("admit.dsse.json"), "--trust", bad}, policy...),
+			append([]string{"receipt", at("admit.dsse.json"), "--registry", bad}, both...),
+			append([]string{"bundle", at("bare.receipt.json"), "--policy", bad}, trust...),
+			append([]string{"bundle", at("bare.receipt.json"), "--trust", bad}, policy...),
+			append([]string{"bundle", at("bare.receipt.json"), "--registry", bad}, both...),
+			{"consistency", "--policy", bad, at("older.checkpoint"), at("growth.txt")},
+			{"fork", "--policy", bad, at("same.fork.json")},
+			append([]string{"log", at("good"), "--since", bad}, both...),
+			append([]string{"log", at("good"), "--state", bad}, both...),
+			append([]string{"log", at("good"), "--vocabulary", bad}, both...),
+			append([]string{"log", at("good"), "--work", at("older.checkpoint")}, both...),
+			append([]string{"run", at("good"), "--principal", "engine", "--run", "run-1", "--trust", bad}, policy...),
+		}
+		if what != "directory" { // of which these take one
+			calls = append(calls,
+				append([]string{"consistency", bad, at("growth.txt")}, policy...),
+				append([]string{"consistency", at("older.checkpoint"), bad}, policy...),
+				append([]string{"fork", at("older.checkpoint"), bad}, policy...))
+		}
+		if what == "missing" { // and there is nothing yet where a state will be
+			calls = slices.DeleteFunc(calls, func(args []string) bool { return slices.Contains(args, "--state") })
+		}
+		for _, args := range calls {
+			var stdout, stderr bytes.Buffer
+			if status := run(args, nil, &stdout, &stderr); status != statusUsage || stdout.Len() > 0 {
+				t.Errorf("%s: %v: status %d\n%s", what, args, status, &stdout)
+			}
+			if !strings.Contains(stderr.String(), bad) && !strings.Contains(stderr.String(), at("older.checkpoint")) {
+				t.Errorf("%s: %v: %q does not say which", what, args, stderr.String())
+			}
+		}
+	}
 }
