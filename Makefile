@@ -11,7 +11,7 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUILDFLAGS = -trimpath -ldflags=-s
-CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
+CONCURRENT = ./audit ./cmd/verify ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
 PROGRAMS = gate logd verify
 
 .PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean

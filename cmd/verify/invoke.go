@@ -189,8 +189,8 @@ func (inv *invocation) check() error {
 		return errors.New("--hashes checks no signature, and --state says which were")
 	case inv.state == "-":
 		return errors.New("--state is a file that is written anew, not standard input")
-	case inv.jobs < 0:
-		return errors.New("--jobs is negative")
+	case inv.jobs < 0 || inv.jobs > maxJobs:
+		return fmt.Errorf("--jobs is a number up to %d", maxJobs)
 	case len(inv.vocabulary) >= laws.MaxVocabularies:
 		return fmt.Errorf("--vocabulary is given %d times, and %d is the most", len(inv.vocabulary), laws.MaxVocabularies-1)
 	case inv.command == "run" && (!verdict.ValidName(inv.principal) || !verdict.ValidName(inv.run)):

@@ -31,6 +31,7 @@ const (
 	stateBesideWork  = 8 << 20
 	leavesBesideWork = 1 << 16
 	maxVocabulary    = 1 << 20 // bytes of a file
+	maxJobs          = 1024    // each holds some leaves in memory
 )
 
 func requirableOfLog() []string {
