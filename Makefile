@@ -11,7 +11,7 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUILDFLAGS = -trimpath -ldflags=-s
-CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
+CONCURRENT = ./audit ./cmd/verify ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
 PROGRAMS = gate logd verify
 
 .PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean
@@ -45,7 +45,7 @@ vectors:
 
 # What does more with OBSTAT_HEAVY: every bit of a bundle and of the corpora, every fault of
 # the disk, every mutant of the engine, two hundred kills, a gate killed at every step.
-HEAVY = ./audit ./bundle ./client ./corpus ./internal/corpusgen ./internal/rlog ./cmd/logd ./gate
+HEAVY = ./audit ./bundle ./client ./cmd/verify ./corpus ./internal/corpusgen ./internal/rlog ./cmd/logd ./gate
 
 test-heavy: SHELL = bash
 test-heavy: .SHELLFLAGS = -o pipefail -c

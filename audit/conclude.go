@@ -126,7 +126,7 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 	if run := a.o.Only; run != nil {
 		r.Says = fmt.Sprintf("run %s of %s in %s", run.Name, run.Principal, r.Says)
 	}
-	r.AddFact("read", a.read.String())
+	r.AddFact("read", a.read.of(a.head.Size))
 	if len(a.tally) > 0 {
 		r.AddFact("leaves", a.tally.String())
 	}
@@ -153,7 +153,7 @@ func (a *auditor) concludeHashes(r *report.Report, interrupted bool) error {
 		return err
 	}
 	r.Says = fmt.Sprintf("a log of %d leaves, by their hashes; no receipt was looked at", a.head.Size)
-	r.AddFact("read", a.read.String())
+	r.AddFact("read", a.read.of(a.head.Size))
 	notAsked.Law = true
 	for _, name := range LawChecks() {
 		add(r, name, notAsked)

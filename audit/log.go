@@ -21,8 +21,8 @@ import (
 // Bounds of one audit.
 const (
 	MaxStatements = 1 << 20 // statements held in memory to find one that stands twice
-	windowBytes   = 4 << 20 // of entry bundles looked at together
-	windowPieces  = 64      // the same, in bundles
+	piecesOfJob   = 3       // entry bundles looked at together, for each job
+	bytesOfJob    = 2 << 20 // the same, in bytes
 	maxCheckpoint = 1 << 20 // bytes of the checkpoint file
 	maxBundleFile = 256 * (2 + merkle.MaxEntry)
 )
@@ -47,6 +47,7 @@ type Options struct {
 	Engines  *trust.Engines
 	Require  []string                 // checks that become required, by name; Laws for all of them
 	Run      Runner                   // nil: Serial
+	Jobs     int                      // pieces that Run works on at once, 0 for 1: what is held in memory grows with it
 	Progress func(done, total uint64) // called between windows; nil: not
 
 	Now          int64                 // Unix ms, for what has expired; 0: the latest time of a cosignature
@@ -72,7 +73,7 @@ type Options struct {
 	MaxState      int64
 	NewSorter     func() (laws.Sorter, error)
 
-	pieces int // in a window; 0: windowPieces
+	pieces int // in a window; 0: as many as Jobs asks for
 }
 
 // Names of the checks of a log (spec/report.md#checks).
@@ -134,6 +135,7 @@ func Log(fsys fs.FS, o Options) (*report.Report, error) {
 	if o.Run == nil {
 		o.Run = Serial
 	}
+	o.Jobs = max(o.Jobs, 1)
 	if o.MaxStatements == 0 {
 		o.MaxStatements = MaxStatements
 	}
@@ -331,7 +333,7 @@ func (a *auditor) window(next, pieces uint64) ([]*piece, error) {
 	var out []*piece
 	most := a.o.pieces
 	if most == 0 {
-		most = windowPieces
+		most = piecesOfJob * a.o.Jobs
 	}
 	for bytes := int64(0); next < pieces && len(out) < most; next++ {
 		p := newPiece(next, a.head.Size)
@@ -343,7 +345,7 @@ func (a *auditor) window(next, pieces uint64) ([]*piece, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
-		if len(out) > 0 && bytes > windowBytes {
+		if len(out) > 0 && bytes > bytesOfJob*int64(a.o.Jobs) {
 			break
 		}
 		out = append(out, p)
@@ -385,8 +387,13 @@ func (r *reading) add(p *piece) {
 	r.skipped += p.skipped
 }
 
-func (r reading) String() string {
-	s := fmt.Sprintf("%d entries, %d bytes of entries and of their hashes, %d signatures", r.entries, r.bytes, r.checked)
+// of says how much of a log of size leaves was read, and what was left out.
+func (r reading) of(size uint64) string {
+	s := strconv.FormatUint(r.entries, 10)
+	if r.entries < size {
+		s += fmt.Sprintf(" of %d", size)
+	}
+	s += fmt.Sprintf(" entries, %d bytes of entries and of their hashes, %d signatures", r.bytes, r.checked)
 	if r.skipped > 0 {
 		s += fmt.Sprintf("; %d signatures were checked before, by the state", r.skipped)
 	}

@@ -11,6 +11,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/obstat/obstat/audit"
+	"github.com/obstat/obstat/bundle"
+	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/internal/testlog"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
@@ -123,4 +126,66 @@ func onlyNames(a, b []byte) bool {
 		}
 	}
 	return true
+}
+
+// TestHeadMutants: every byte of evidence of a fork, of a checkpoint with its
+// proof, of the older checkpoint and of a state, with every bit flipped where the
+// heavy tests run and else one of them: never verified, and of a state never
+// taken for another.
+func TestHeadMutants(t *testing.T) {
+	l, other := testlog.New(t), testlog.Bare(t)
+	grow(l, 300)
+	for i := range 270 {
+		other.AppendLeaf([]byte{byte(i), byte(i >> 8)})
+	}
+	p := quorumNone(t)
+	older := l.Checkpoint(260)
+	growth := checkpoint.AddCheckpoint{Old: 260, Proof: l.Growth(260, 300), Checkpoint: l.Checkpoint(300)}
+	same := bundle.Fork{Checkpoints: [2][]byte{l.Checkpoint(270), other.Checkpoint(270)}}
+	grown := bundle.Fork{Checkpoints: [2][]byte{other.Checkpoint(270), l.Checkpoint(300)}, Grown: true, Root: l.Root(270), Proof: l.Growth(270, 300)}
+	consistent := func(older, newer []byte) bool {
+		r, err := audit.Consistency(audit.Source{Data: older}, audit.Source{Data: newer}, p)
+		return err == nil && r.Overall() == report.AllVerified
+	}
+	o := options(l)
+	_, states := keepAll(t, l, 300, o)
+	if len(states) != 1 {
+		t.Fatalf("%d states", len(states))
+	}
+	for name, c := range map[string]struct {
+		artifact []byte
+		verified func([]byte) bool
+	}{
+		"a fork of one size":          {same.Append(nil), func(b []byte) bool { return audit.Fork(b, p).Overall() == report.AllVerified }},
+		"a fork of two sizes":         {grown.Append(nil), func(b []byte) bool { return audit.Fork(b, p).Overall() == report.AllVerified }},
+		"a checkpoint with its proof": {growth.Bytes(), func(b []byte) bool { return consistent(older, b) }},
+		"the older checkpoint":        {older, func(b []byte) bool { return consistent(b, growth.Bytes()) }},
+		"a state": {states[0].Bytes(), func(b []byte) bool {
+			o := o
+			var err error
+			if o.Resume, err = audit.ParseResume(b); err != nil {
+				return false
+			}
+			return run(t, l.Site(300, "w1", "w2"), o).Overall() == report.AllVerified
+		}},
+	} {
+		if !c.verified(c.artifact) {
+			t.Fatalf("%s is not verified as it is", name)
+		}
+		for at := range c.artifact {
+			for bit := range 8 {
+				if os.Getenv("OBSTAT_HEAVY") == "" && bit != at%8 {
+					continue
+				}
+				changed := bytes.Clone(c.artifact)
+				changed[at] ^= 1 << bit
+				if c.verified(changed) {
+					t.Errorf("%s, byte %d, bit %d: still verified\n%s", name, at, bit, changed)
+				}
+			}
+			if c.verified(append(bytes.Clone(c.artifact[:at]), c.artifact[at+1:]...)) {
+				t.Errorf("%s without byte %d is verified", name, at)
+			}
+		}
+	}
 }

@@ -6,19 +6,21 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/jcs"
-	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
 
 // Inspect shows any artifact of this module for a person: a bundle, a
-// .tlog-proof, an envelope as JSON or leaf, a registry chain, a checkpoint or a
-// trust file. It checks no more than it takes to read it, and says so.
+// .tlog-proof, an envelope as JSON or leaf, a registry chain, a checkpoint, a
+// tile, a disclosure, a vocabulary or a trust file. It checks no more than it
+// takes to read it, and says so.
 func Inspect(data []byte) *report.Report {
 	r := &report.Report{Command: "inspect", ShowOnly: true}
 	if err := inspect(r, data); err != nil {
@@ -45,12 +47,8 @@ func inspect(r *report.Report, data []byte) error {
 			return err
 		}
 		return showBundle(r, "a .tlog-proof", b)
-	case data[0] == 0xa3:
-		env, err := dsse.ParseLeaf(data)
-		if err != nil {
-			return err
-		}
-		return showEnvelope(r, "leaf", env.JSON())
+	case !utf8.Valid(data):
+		return showBytes(r, data)
 	case bytes.HasPrefix(data, []byte("obstat trust ")):
 		return showEngines(r, data)
 	case bytes.HasPrefix(data, []byte("old ")):
@@ -58,22 +56,48 @@ func inspect(r *report.Report, data []byte) error {
 	case bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
 		return showJSON(r, data)
 	}
-	if note, err := checkpoint.ParseNote(data); err == nil {
+	note, noteErr := checkpoint.ParseNote(data)
+	if noteErr == nil {
 		r.Says = "a signed note"
 		return showNote(r, "", note)
 	}
-	if p, err := trust.ParsePolicy(data); err == nil {
-		r.Says = "a tlog-policy"
-		for _, l := range p.Logs() {
-			r.AddFact("log", strings.TrimSpace(l.Key.String()+" "+l.URL))
-		}
-		for _, w := range p.Witnesses() {
-			r.AddFact("witness", strings.TrimSpace(w.Name+" "+w.Key.String()+" "+w.URL))
-		}
-		r.AddFact("quorum", p.Evaluate(&checkpoint.Opened{}).Rule)
+	p, policyErr := trust.ParsePolicy(data)
+	switch {
+	case policyErr == nil:
+		showPolicy(r, p)
 		return nil
+	case bytes.Contains(data, []byte("\n\n\u2014 ")): // begins as the signatures of a note do
+		return noteErr
+	case likePolicy(data):
+		return policyErr
 	}
-	return &report.Error{Code: report.CodeInputUnknown, Expected: "a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint, evidence of a fork or trust file", Actual: fmt.Sprintf("%d other bytes", len(data))}
+	return unknownInput(data)
+}
+
+// likePolicy reports whether a line begins as those of a tlog-policy do, and as
+// those of nothing else that is shown.
+func likePolicy(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		word, _, more := bytes.Cut(bytes.ReplaceAll(line, []byte("\t"), []byte(" ")), []byte(" "))
+		switch string(word) {
+		case "log", "witness", "group", "quorum":
+			if more {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func showPolicy(r *report.Report, p *trust.Policy) {
+	r.Says = "a tlog-policy"
+	for _, l := range p.Logs() {
+		r.AddFact("log", strings.TrimSpace(l.Key.String()+" "+l.URL))
+	}
+	for _, w := range p.Witnesses() {
+		r.AddFact("witness", strings.TrimSpace(w.Name+" "+w.Key.String()+" "+w.URL))
+	}
+	r.AddFact("quorum", p.Evaluate(&checkpoint.Opened{}).Rule)
 }
 
 func showJSON(r *report.Report, data []byte) error {
@@ -85,7 +109,10 @@ func showJSON(r *report.Report, data []byte) error {
 	mediaType, _ := o.Get("mediaType")
 	switch mediaType {
 	case nil:
-		return showEnvelope(r, "envelope", data)
+		if _, has := o.Get("salt"); has {
+			return showDisclosure(r, data)
+		}
+		return showEnvelope(r, data)
 	case jcs.String(ChainMediaType):
 		c, err := ParseChain(data)
 		if err != nil {
@@ -99,6 +126,9 @@ func showJSON(r *report.Report, data []byte) error {
 			return err
 		}
 		return showFork(r, f)
+	}
+	if said, _ := mediaType.(jcs.String); otherVersion(string(said), ChainMediaType) || otherVersion(string(said), ForkMediaType) {
+		return refuse(report.CodeVersionUnknown, "/mediaType", "version 1", strconv.Quote(string(said)))
 	}
 	b, err := Parse(data)
 	if err != nil {
@@ -119,14 +149,30 @@ func showBundle(r *report.Report, what string, b *Bundle) error {
 	} else {
 		return err
 	}
-	if err := showEnvelope(r, "envelope", b.Envelope); err != nil {
+	if err := showEnvelope(r, b.Envelope); err != nil {
 		return err
 	}
 	for _, d := range b.Disclosures {
-		item := d.Item()
-		r.AddFact("discloses", fmt.Sprintf("%s %s = %s, commitment %s", item.Field, item.Name, item.Value, d.Commitment()))
+		r.AddFact("discloses", disclosed(d))
 	}
 	return showLeaves(r, b.Registry)
+}
+
+func disclosed(d preview.Disclosure) string {
+	item := d.Item()
+	return fmt.Sprintf("%s %s = %s, commitment %s", item.Field, item.Name, item.Value, d.Commitment())
+}
+
+func showDisclosure(r *report.Report, data []byte) error {
+	d, err := preview.ParseDisclosure(data)
+	if err != nil {
+		return err
+	}
+	r.Says = "a disclosure, of whatever receipt has its commitment"
+	salt := d.Salt()
+	r.AddFact("discloses", disclosed(d))
+	r.AddFact("salt", "0x"+hex.EncodeToString(salt[:]))
+	return nil
 }
 
 func showChain(r *report.Report, c *Chain) error {
@@ -216,7 +262,7 @@ func showEngines(r *report.Report, data []byte) error {
 	return nil
 }
 
-func showEnvelope(r *report.Report, what string, doc []byte) error {
+func showEnvelope(r *report.Report, doc []byte) error {
 	loose, err := dsse.ParseJSON(doc)
 	if err != nil {
 		return err
@@ -224,12 +270,9 @@ func showEnvelope(r *report.Report, what string, doc []byte) error {
 	r.AddFact("type", loose.Type)
 	r.AddFact("signatures", strconv.Itoa(len(loose.Sigs)))
 	r.AddFact("statement", dagcbor.Sum(loose.Payload).String())
-	r.Says = what + " of type " + loose.Type
-	if d, err := receipt.Decode(loose.Payload); err == nil && loose.Type == dsse.ReceiptType {
-		r.Says = describe(d).says
-		r.AddFact("receipt", d.ReceiptCID.String())
-	} else if s, err := trust.DecodeStatement(loose.Payload); err == nil && loose.Type == dsse.RegistryType {
-		r.Says = fmt.Sprintf("a registry statement of %s, version %d", s.Log, s.Version)
+	var receiptCID string
+	if r.Says, receiptCID = saysOf(loose.Type, loose.Payload); receiptCID != "" {
+		r.AddFact("receipt", receiptCID)
 	}
 	return showBlock(r, "", loose.Payload)
 }

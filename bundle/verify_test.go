@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,6 +74,42 @@ func TestEveryExample(t *testing.T) {
 	for _, word := range []string{"RUN", "ADMITTED", "DENIED", "ESCALATED", "APPROVED", "REJECTED", "FAULT", "GAP", "COMMITTED", "DIVERGED", "REFUSED", "EXPIRED", "CANCELLED", "STALE", "WITHHELD", "RENDERED", "FAILED", "UNOBSERVED"} {
 		if !kinds[word] {
 			t.Errorf("no example says %s", word)
+		}
+	}
+}
+
+// Any leaf against any later size of the tree, before and behind a change of the
+// registry, and each also under the registry of today: a log that grows never
+// turns an old bundle into a refusal.
+func TestAnyLeafAnyLaterSize(t *testing.T) {
+	l := testlog.New(t)
+	run := receipttest.NewRun(receipt.KeyID(testlog.ID("engine")), "run-1")
+	sizes := []uint64{}
+	for n := range 23 {
+		if n == 9 {
+			l.Change(trust.Change{Add: []trust.Addition{testlog.Add("engine-2", trust.Engine)}})
+		}
+		var r receipt.Receipt = receipttest.Judgment(strconv.Itoa(n), receipttest.Admit("rule-1"))
+		if n == 0 {
+			r = receipttest.Open(testlog.Origin)
+		}
+		l.Append(l.Sign(run.Add(r), "engine"))
+		sizes = append(sizes, l.Size())
+	}
+	o := bundle.Options{Policy: l.Policy("all", "w1"), Engines: l.Engines()}
+	today := o
+	today.Registry = &bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size())}
+	for _, size := range sizes {
+		for index := range size {
+			if index == 0 || index == 10 { // registry leaves
+				continue
+			}
+			b := l.Bundle(index, size, "w1")
+			for _, o := range []bundle.Options{o, today} {
+				if r := bundle.Check(b.Append(nil), o); r.Overall() != report.AllVerified {
+					t.Fatalf("leaf %d in %d:\n%s", index, size, r.Text())
+				}
+			}
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,12 +40,14 @@ func answer(t testing.TB, command string, args []string, data []byte) (status in
 	return status, stdout.String()
 }
 
-// Every artifact, to every command, cut at every length or with a byte changed:
-// an answer of the table and never usage, since the content of what can be read
-// is never a matter of it.
-func TestCutAndChanged(t *testing.T) {
+// Every artifact, to every command, cut or with a byte changed: an answer of the
+// table and never usage, since the content of what can be read is never a matter
+// of it. At every length and in every byte where the heavy tests run, and else in
+// a few that differ from run to run.
+func TestHeavyCutAndChanged(t *testing.T) {
 	at := in(t)
 	files := fixtures(t)
+	whole := os.Getenv("OBSTAT_HEAVY") != ""
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -52,11 +56,20 @@ func TestCutAndChanged(t *testing.T) {
 			continue
 		}
 		each(at, func(command string, args []string) {
-			if command == "since" && r.IntN(4) > 0 { // audits a whole log each time
-				return
+			places := []int{0, len(data)}
+			for range 4 {
+				places = append(places, r.IntN(len(data)+1))
 			}
-			for range 6 {
-				n := r.IntN(len(data) + 1)
+			switch {
+			case command == "since" && r.IntN(4) > 0: // audits a whole log each time
+				return
+			case whole && command != "since":
+				places = places[:0]
+				for n := range len(data) + 1 {
+					places = append(places, n)
+				}
+			}
+			for _, n := range places {
 				answer(t, command, args, data[:n])
 				if n < len(data) {
 					changed := bytes.Clone(data)
@@ -90,7 +103,14 @@ func TestClaims(t *testing.T) {
 	for name, text := range artifacts {
 		each(at, func(command string, args []string) {
 			began := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			status, out := answer(t, command, args, []byte(text))
+			runtime.ReadMemStats(&after)
+			// All that was ever asked for, which is more than is held at once.
+			if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20+12*uint64(len(text)) {
+				t.Errorf("%s to %s: %d bytes of memory for %d", name, command, bytes, len(text))
+			}
 			if status != 1 && status != 3 {
 				t.Errorf("%s to %s: status %d\n%s", name, command, status, out)
 			}
@@ -130,4 +150,56 @@ func TestEndlessInput(t *testing.T) {
 			t.Errorf("%s: status %d after %d bytes: %s", command, status, in.read, &stderr)
 		}
 	})
+}
+
+// What cannot be read is a matter of the call: a file that is not there, a
+// directory, a file of which reading fails; as the operand and under every flag
+// that names a file. No report is printed, and the message names it.
+func TestUnreadable(t *testing.T) {
+	at := in(t)
+	places := map[string]string{"directory": at("good/tile"), "missing": at("nowhere")}
+	if _, err := os.Stat("/proc/self/mem"); err == nil {
+		places["failing"] = "/proc/self/mem"
+	}
+	policy, trust := []string{"--policy", at("log.policy")}, []string{"--trust", at("engines.trust")}
+	both := slices.Concat(policy, trust)
+	for what, bad := range places {
+		calls := [][]string{
+			append([]string{"receipt", bad}, both...),
+			append([]string{"bundle", bad}, both...),
+			append([]string{"fork", bad}, policy...),
+			{"inspect", bad},
+			append([]string{"receipt", at("admit.dsse.json"), "--policy", bad}, trust...),
+			append([]string{"receipt", at("admit.dsse.json"), "--trust", bad}, policy...),
+			append([]string{"receipt", at("admit.dsse.json"), "--registry", bad}, both...),
+			append([]string{"bundle", at("bare.receipt.json"), "--policy", bad}, trust...),
+			append([]string{"bundle", at("bare.receipt.json"), "--trust", bad}, policy...),
+			append([]string{"bundle", at("bare.receipt.json"), "--registry", bad}, both...),
+			{"consistency", "--policy", bad, at("older.checkpoint"), at("growth.txt")},
+			{"fork", "--policy", bad, at("same.fork.json")},
+			append([]string{"log", at("good"), "--since", bad}, both...),
+			append([]string{"log", at("good"), "--state", bad}, both...),
+			append([]string{"log", at("good"), "--vocabulary", bad}, both...),
+			append([]string{"log", at("good"), "--work", at("older.checkpoint")}, both...),
+			append([]string{"run", at("good"), "--principal", "engine", "--run", "run-1", "--trust", bad}, policy...),
+		}
+		if what != "directory" { // of which these take one
+			calls = append(calls,
+				append([]string{"consistency", bad, at("growth.txt")}, policy...),
+				append([]string{"consistency", at("older.checkpoint"), bad}, policy...),
+				append([]string{"fork", at("older.checkpoint"), bad}, policy...))
+		}
+		if what == "missing" { // and there is nothing yet where a state will be
+			calls = slices.DeleteFunc(calls, func(args []string) bool { return slices.Contains(args, "--state") })
+		}
+		for _, args := range calls {
+			var stdout, stderr bytes.Buffer
+			if status := run(args, nil, &stdout, &stderr); status != statusUsage || stdout.Len() > 0 {
+				t.Errorf("%s: %v: status %d\n%s", what, args, status, &stdout)
+			}
+			if !strings.Contains(stderr.String(), bad) && !strings.Contains(stderr.String(), at("older.checkpoint")) {
+				t.Errorf("%s: %v: %q does not say which", what, args, stderr.String())
+			}
+		}
+	}
 }

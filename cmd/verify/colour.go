@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 )
 
@@ -21,9 +22,10 @@ const (
 var answerWord = regexp.MustCompile(`^(  \S.*? +)(verified|held|refuted|violated|not checked)( +[A-Z0-9-]+.*)?$`)
 
 // terminal reports whether out is one that colour is wanted on (no-color.org).
+// A console of Windows obeys colours only where the newer Terminal shows it.
 func terminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" && os.Getenv("WT_SESSION") == "" {
 		return false
 	}
 	st, err := f.Stat()

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/obstat/obstat/corpus"
@@ -11,7 +12,8 @@ import (
 
 // runCorpus holds a directory to the manifest in it.
 func runCorpus(inv *invocation) (int, error) {
-	if err := directory(inv.operand); err != nil {
+	root, err := inv.corpus()
+	if err != nil {
 		return 0, err
 	}
 	o := corpus.Options{Only: inv.only}
@@ -23,20 +25,34 @@ func runCorpus(inv *invocation) (int, error) {
 		d := corpus.Digest(b)
 		o.Digest = &d
 	}
-	r, err := corpus.Check(os.DirFS(inv.operand), o)
+	r, err := corpus.Check(root, o)
 	if err != nil {
 		return 0, err
 	}
 	return inv.print(r)
 }
 
+// corpus opens the directory, and nothing that a link in it leads out to.
+func (inv *invocation) corpus() (fs.FS, error) {
+	if err := directory(inv.operand); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(inv.operand)
+	if err != nil {
+		return nil, err
+	}
+	inv.opened = append(inv.opened, root)
+	return root.FS(), nil
+}
+
 // runCorpusNew prints the manifest of a directory. It writes nothing else, as
 // every command here.
 func runCorpusNew(inv *invocation) (int, error) {
-	if err := directory(inv.operand); err != nil {
+	root, err := inv.corpus()
+	if err != nil {
 		return 0, err
 	}
-	m, err := corpus.New(os.DirFS(inv.operand), corpus.Beginning{Name: inv.name, Policy: inv.policy, Trust: inv.trust, Release: inv.release})
+	m, err := corpus.New(root, corpus.Beginning{Name: inv.name, Policy: inv.policy, Trust: inv.trust, Release: inv.release})
 	if err != nil {
 		return 0, err
 	}

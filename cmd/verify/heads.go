@@ -79,7 +79,8 @@ func (inv *invocation) twoHeads() (p *trust.Policy, one, two audit.Source, err e
 func (inv *invocation) source(name string) (audit.Source, error) {
 	if name != "-" {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
-			return audit.Source{Site: siteFS(name)}, nil
+			site, err := inv.openSite(name)
+			return audit.Source{Site: site}, err
 		}
 	}
 	data, err := inv.read(name, bundle.MaxBundle)

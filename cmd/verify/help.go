@@ -231,11 +231,12 @@ DESCRIPTION
   every run to the eight laws between receipts. An interrupt ends it with
   status 3.
 
-  Only regular files are read, and only those that the checkpoint calls for:
-  partial tiles of smaller trees are not. A file that is not there ends
-  "not checked" (TILE-MISSING). Of an archive links, devices, sparse files,
-  names that stand twice and paths out of it are refused (ARCHIVE-ENTRY). One on
-  standard input is kept in --work while it is read.
+  Only regular files inside SITE are read, and only those that the checkpoint
+  calls for: partial tiles of smaller trees are not. A file that is not there,
+  or only by a link that leads out of SITE, ends "not checked" (TILE-MISSING).
+  Of an archive links, devices, sparse files, names that stand twice and paths
+  out of it are refused (ARCHIVE-ENTRY). One on standard input is kept in --work
+  while it is read.
 
   With --state an audit goes on where an earlier one ended, under the same trust
   files: the signatures of the leaves before are not checked again; everything
@@ -245,7 +246,8 @@ DESCRIPTION
   Memory does not grow with the log, except for the laws, and to find a
   statement that stands in two leaves. Where that takes more than 256 MiB, or
   the log has more than 1048576 leaves, they end "not checked" (STATE-LIMIT),
-  unless --work names a directory to sort in.
+  unless --work names a directory to sort in. Then everything together takes
+  less than 64 MiB on two processors.
 
 ` + helpLogChecks + helpLaws + `
   A violation always counts: status 4, with the leaves that show it. A law that
@@ -267,7 +269,8 @@ EXAMPLES
   Check every night what is new, and that nothing before changed:
 
     verify log --policy log.policy --trust engines.trust \
-      --state audit.state --since last.checkpoint /srv/mirror
+      --state audit.state --since last.checkpoint /srv/mirror &&
+      cp /srv/mirror/checkpoint last.checkpoint
 
   Check a copy that comes over a pipe:
 
@@ -356,9 +359,9 @@ const helpInspect = `NAME
 SYNOPSIS
   verify inspect [--json] FILE
 
-  FILE is a bundle, .tlog-proof, envelope, leaf, registry chain, checkpoint,
-  add-checkpoint body, evidence of a fork, tlog-policy or engine trust file;
-  - is standard input.
+  FILE is a bundle, .tlog-proof, envelope, leaf, disclosure, registry chain,
+  checkpoint, add-checkpoint body, evidence of a fork, hash tile, entry bundle,
+  vocabulary, tlog-policy or engine trust file; - is standard input.
 
 DESCRIPTION
   Prints what the artifact says, field by field, under the paths of its

@@ -25,6 +25,7 @@ type invocation struct {
 	operands []string
 	stdin    io.Reader
 	stdout   io.Writer
+	opened   []io.Closer // until the command ends
 
 	policy, policySum string
 	trust, trustSum   string
@@ -94,6 +95,9 @@ func (c command) invoke(args []string, stdin io.Reader, stdout, stderr io.Writer
 		return usage(c, err, stderr)
 	}
 	status, err := c.run(inv)
+	for _, f := range inv.opened { // which were read only
+		_ = f.Close()
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "verify %s: %v\n", c.name, err)
 		return statusUsage
@@ -183,8 +187,10 @@ func (inv *invocation) check() error {
 		return errors.New("--evidence writes evidence, and --json a report")
 	case inv.hashes && inv.state != "":
 		return errors.New("--hashes checks no signature, and --state says which were")
-	case inv.jobs < 0:
-		return errors.New("--jobs is negative")
+	case inv.state == "-":
+		return errors.New("--state is a file that is written anew, not standard input")
+	case inv.jobs < 0 || inv.jobs > maxJobs:
+		return fmt.Errorf("--jobs is a number up to %d", maxJobs)
 	case len(inv.vocabulary) >= laws.MaxVocabularies:
 		return fmt.Errorf("--vocabulary is given %d times, and %d is the most", len(inv.vocabulary), laws.MaxVocabularies-1)
 	case inv.command == "run" && (!verdict.ValidName(inv.principal) || !verdict.ValidName(inv.run)):

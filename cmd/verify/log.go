@@ -28,9 +28,10 @@ import (
 // are sorted there.
 const (
 	stateInMemory    = 256 << 20
-	stateBesideWork  = 32 << 20
-	leavesBesideWork = 1 << 17
+	stateBesideWork  = 8 << 20
+	leavesBesideWork = 1 << 16
 	maxVocabulary    = 1 << 20 // bytes of a file
+	maxJobs          = 1024    // each holds some leaves in memory
 )
 
 func requirableOfLog() []string {
@@ -52,8 +53,12 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	jobs := inv.jobs
+	if jobs == 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
 	o := audit.Options{
-		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, inv.jobs), Only: only,
+		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, jobs), Jobs: jobs, Only: only,
 		Now: inv.now.unixMilli, MaxState: stateInMemory, HashesOnly: inv.hashes,
 	}
 	for _, name := range inv.vocabulary {
@@ -82,14 +87,13 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 			return 0, err
 		}
 	}
-	site, done, err := inv.site()
+	site, err := inv.site()
 	if report.CodeOf(err) == report.CodeArchive || report.CodeOf(err) == report.CodeArchiveEntry || report.CodeOf(err) == report.CodeInputEmpty {
 		return inv.print(audit.NoArchive(err, o))
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer done()
 	var state *stateFile
 	if inv.state != "" {
 		if state, o.Resume, err = openState(inv.state); err != nil {
@@ -110,34 +114,40 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 }
 
 // site opens what the operand names: a directory, or a tar archive.
-func (inv *invocation) site() (_ fs.FS, done func(), err error) {
+func (inv *invocation) site() (fs.FS, error) {
 	var f *os.File
 	if inv.operand == "-" {
-		f, err = spool(inv.stdin, inv.work)
+		var err error
+		if f, err = spool(inv.stdin, inv.work); err != nil {
+			return nil, err
+		}
 	} else {
 		st, err := os.Stat(inv.operand)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if st.IsDir() {
-			return siteFS(inv.operand), func() {}, nil
+			return inv.openSite(inv.operand)
 		}
 		if !st.Mode().IsRegular() {
-			return nil, nil, fmt.Errorf("%s is neither a directory nor a regular file", inv.operand)
+			return nil, fmt.Errorf("%s is neither a directory nor a regular file", inv.operand)
 		}
-		f, err = os.Open(inv.operand)
-		if err != nil {
-			return nil, nil, err
+		if f, err = os.Open(inv.operand); err != nil {
+			return nil, err
 		}
 	}
+	inv.opened = append(inv.opened, f)
+	return openTar(f)
+}
+
+// openSite opens a directory until the command ends.
+func (inv *invocation) openSite(name string) (fs.FS, error) {
+	site, err := openSite(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	t, err := openTar(f)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return t, func() { f.Close() }, nil
+	inv.opened = append(inv.opened, site)
+	return site, nil
 }
 
 func directory(name string) error {
@@ -162,12 +172,9 @@ func progress(w io.Writer) func(done, total uint64) {
 	}
 }
 
-// parallel runs pieces on as many goroutines as there are jobs, 0 for one a
-// processor, until the context ends.
+// parallel runs pieces on as many goroutines as there are jobs, until the context
+// ends.
 func parallel(ctx context.Context, jobs int) audit.Runner {
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
 	return func(n int, fn func(i int)) error {
 		var next atomic.Int64
 		var wg sync.WaitGroup

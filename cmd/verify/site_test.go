@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,8 @@ import (
 func TestSiteOfOtherThings(t *testing.T) {
 	at := in(t)
 	files := []string{"checkpoint"}
+	outside := filepath.Join(t.TempDir(), "outside")
+	check(t, os.WriteFile(outside, []byte("a secret\n"), 0o666))
 	check(t, filepath.WalkDir(at("good/tile"), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(at("good"), path)
@@ -30,6 +33,7 @@ func TestSiteOfOtherThings(t *testing.T) {
 		"loop":      func(p string) error { return os.Symlink(filepath.Base(p), p) },
 		"dangling":  func(p string) error { return os.Symlink("nowhere", p) },
 		"device":    func(p string) error { return os.Symlink("/dev/zero", p) },
+		"way out":   func(p string) error { return os.Symlink(outside, p) },
 	} {
 		for _, name := range files {
 			t.Run(what+" "+strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
@@ -62,6 +66,14 @@ func TestSiteOfOtherThings(t *testing.T) {
 				}
 			})
 		}
+	}
+	// Links that stay inside are as good as files; a link to the directory is the
+	// caller's own.
+	check(t, os.Rename(at("good/checkpoint"), at("good/signed")))
+	check(t, os.Symlink("signed", at("good/checkpoint")))
+	check(t, os.Symlink("good", at("mirror")))
+	if got := run([]string{"log", "--policy", at("log.policy"), "--trust", at("engines.trust"), at("mirror")}, nil, io.Discard, io.Discard); got != 0 {
+		t.Errorf("behind links inside: %d", got)
 	}
 	// A directory that cannot be one: a file stands where "tile" belongs.
 	check(t, os.RemoveAll(at("good/tile")))

@@ -19,7 +19,7 @@ import (
 
 // Bounds of a sorter: bytes in memory, files read at once, bytes of a record.
 const (
-	sorterMemory = 8 << 20
+	sorterMemory = 2 << 20
 	sorterFiles  = 64
 	sorterRecord = 1 << 20
 )
@@ -125,7 +125,7 @@ func (s *sorter) write(records iter.Seq2[[]byte, error]) (name string, err error
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w := bufio.NewWriterSize(f, 64<<10)
+	w := bufio.NewWriterSize(f, 16<<10)
 	for r, err := range records {
 		if err != nil {
 			return "", err
@@ -183,7 +183,7 @@ func (s *sorter) merge(names []string) iter.Seq2[[]byte, error] {
 				yield(nil, err)
 				return
 			}
-			r := &sortedRun{file: f, in: bufio.NewReaderSize(f, 64<<10)}
+			r := &sortedRun{file: f, in: bufio.NewReaderSize(f, 16<<10)}
 			front = append(front, r) // so that it is closed
 			if err := r.next(); err != nil {
 				yield(nil, fmt.Errorf("%s: %w", name, err))

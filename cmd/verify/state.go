@@ -26,11 +26,11 @@ type stateFile struct {
 func openState(name string) (*stateFile, *audit.Resume, error) {
 	s := &stateFile{name: name, written: time.Now()}
 	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
+	}
+	if len(b) == 0 { // not there yet, or what a power cut left of it
+		return s, nil, nil
 	}
 	from, err := audit.ParseResume(b)
 	if err != nil {

@@ -22,6 +22,8 @@ type WholeLog struct {
 	HashRate   float64 `json:"hash_leaf_rate_1_core"`  // --hashes --jobs 1
 	Resumed    float64 `json:"resumed_leaf_rate"`      // with a state of nearly all of it
 	HashMemory int64   `json:"hashes_anonymous_bytes"` // the most that was seen
+	WorkRate   float64 `json:"sorted_leaf_rate"`       // with --work: laws and repeated statements sorted in files
+	WorkMemory int64   `json:"sorted_anonymous_bytes"` // the most that was seen
 }
 
 func wholeLog(ctx context.Context, cfg *Config, work string) (WholeLog, error) {
@@ -41,6 +43,7 @@ func wholeLog(ctx context.Context, cfg *Config, work string) (WholeLog, error) {
 	}{
 		{&w.Rate, &w.Anonymous, "signatures", nil},
 		{&w.HashRate, &w.HashMemory, "root", []string{"--hashes", "--jobs", "1"}},
+		{&w.WorkRate, &w.WorkMemory, "signatures", []string{"--work", work}},
 		{nil, nil, "signatures", []string{"--state", state}},
 		{&w.Resumed, nil, "resume", []string{"--state", state}},
 	} {
