@@ -11,7 +11,7 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUILDFLAGS = -trimpath -ldflags=-s
-CONCURRENT = ./audit ./cmd/verify ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
+CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
 PROGRAMS = gate logd verify
 
 .PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean
@@ -74,6 +74,7 @@ lint:
 
 race:
 	$(GO) test -race -short $(CONCURRENT)
+	$(GO) test -race -short -run '^Test(Tar|Site|Sorter|TextAndJSON|Resume)' ./cmd/verify ./audit
 
 bench: build
 	@$(GO) test -run '^$$' -bench '^Benchmark(Encode|Decode|Identity|Laws|Verify|ParseLeaf)$$' -benchmem ./receipt ./receipt/laws ./dsse | grep '^Benchmark'
