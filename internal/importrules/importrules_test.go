@@ -37,6 +37,7 @@ var kernel = []string{
 // before it.
 var outside = []string{
 	"internal/durable",
+	"witness",
 	"internal/index",
 	"internal/rlog",
 	"internal/server",
@@ -51,6 +52,7 @@ var outside = []string{
 var programs = []string{
 	"cmd/gate",
 	"cmd/logd",
+	"cmd/monitor",
 	"cmd/verify",
 	"internal/demo",
 	"internal/loadgen",
