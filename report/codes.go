@@ -180,6 +180,7 @@ const (
 	// Submissions and requests (internal/server).
 	CodePayloadType       Code = "PAYLOAD-TYPE"
 	CodeRegistryElsewhere Code = "REGISTRY-ELSEWHERE"
+	CodeReceiptElsewhere  Code = "RECEIPT-ELSEWHERE"
 	CodeSignerMismatch    Code = "SIGNER-MISMATCH"
 	CodeKeyRole           Code = "KEY-ROLE"
 	CodeKeyEnded          Code = "KEY-ENDED"
@@ -503,6 +504,7 @@ var Meaning = map[Code]string{
 	// Submissions and requests (internal/server).
 	CodePayloadType:       "the payloadType of an envelope is not one that is accepted here",
 	CodeRegistryElsewhere: "a registry statement was submitted as a receipt",
+	CodeReceiptElsewhere:  "a receipt was submitted as a registry statement",
 	CodeSignerMismatch:    "the signature is by another key than the one that the statement names as its signer",
 	CodeKeyRole:           "the role of the signing key does not sign this kind of statement",
 	CodeKeyEnded:          "the signing key was retired or revoked and may sign no new statement",

@@ -15,8 +15,14 @@ import (
 // Limits of the registry (spec/trust.md#limits). A statement is a DSSE payload
 // and so at most dsse.MaxPayload bytes, which is room for more than 330 new
 // keys with names of the greatest length; at most dsse.MaxSignatures
-// signatures fit a leaf, which bounds the threshold.
-const MaxKeys = 4096 // keys that a registry ever lists
+// signatures fit a leaf, which bounds the threshold. Together they keep the
+// whole chain, as JSON with proofs, under 13 MiB, so that a bundle of 16 MiB
+// has room for it and a receipt.
+const (
+	MaxKeys     = 4096    // keys that a registry ever lists
+	MaxVersions = 2048    // statements, the genesis included
+	MaxLeaves   = 4 << 20 // bytes of all registry leaves together
+)
 
 // PublicKey is an Ed25519 public key as it stands in a registry statement.
 type PublicKey [ed25519.PublicKeySize]byte

@@ -144,6 +144,8 @@ REQUESTS
                        Obstat-Repeat: true where the statement was there
                        before. With ?registry=chain the bundle carries the
                        registry, and can be verified offline
+  POST /v1/registry    one registry statement, in the same forms, signed by the
+                       registrars. The answer is the registry chain
   GET /v1/...          bundles of statements and leaves, runs, searches, proofs,
                        the registry chain, the limits
   GET /checkpoint, /tile/...   C2SP tlog-tiles
