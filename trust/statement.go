@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"fmt"
 	"strconv"
@@ -222,7 +223,7 @@ func (s *Statement) same(o *Statement) bool {
 func (k PublicKey) compare(o PublicKey) int { return bytes.Compare(k[:], o[:]) }
 
 // SignStatement makes the envelope of s, one signature a registrar.
-func SignStatement(s *Statement, registrars ...ed25519.PrivateKey) (*dsse.Envelope, error) {
+func SignStatement[K crypto.Signer](s *Statement, registrars ...K) (*dsse.Envelope, error) {
 	payload, err := s.Encode()
 	if err != nil {
 		return nil, err
