@@ -153,7 +153,7 @@ func (j *judge) fold(leaves []RegistryLeaf, head checkpoint.Checkpoint, place st
 func FoldChain(leaves []RegistryLeaf, head checkpoint.Checkpoint, pin trust.Pin) (*trust.Registry, error) {
 	var reg *trust.Registry
 	for i, l := range leaves {
-		next, err := foldLeaf(reg, l, head, pin)
+		next, _, err := FoldLeaf(reg, l, head, pin)
 		if err != nil {
 			return nil, under(fmt.Sprintf("/%d", i), err)
 		}
@@ -162,30 +162,34 @@ func FoldChain(leaves []RegistryLeaf, head checkpoint.Checkpoint, pin trust.Pin)
 	return reg, nil
 }
 
-func foldLeaf(reg *trust.Registry, l RegistryLeaf, head checkpoint.Checkpoint, pin trust.Pin) (*trust.Registry, error) {
+// FoldLeaf verifies the next leaf of a chain, and returns the registry behind it
+// and its envelope. reg is nil before the genesis.
+func FoldLeaf(reg *trust.Registry, l RegistryLeaf, head checkpoint.Checkpoint, pin trust.Pin) (*trust.Registry, *dsse.Envelope, error) {
 	loose, err := dsse.ParseJSON(l.Envelope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// Before keys are tried: a genesis that is not the pinned one costs nothing.
 	if cid := dagcbor.Sum(loose.Payload); reg == nil && cid != pin.Genesis {
-		return nil, &report.Error{Code: report.CodeRegistryPin, Expected: pin.Genesis.String(), Actual: cid.String()}
+		return nil, nil, &report.Error{Code: report.CodeRegistryPin, Expected: pin.Genesis.String(), Actual: cid.String()}
 	}
 	env, err := trust.Bind(loose, reg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	leaf, err := env.Leaf()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := merkle.VerifyInclusion(l.Index, head.Size, merkle.LeafHash(leaf), l.Proof, head.Root); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if reg == nil {
-		return trust.Genesis(env, l.Index, pin)
+		reg, err = trust.Genesis(env, l.Index, pin)
+	} else {
+		reg, err = reg.Apply(env, l.Index)
 	}
-	return reg.Apply(env, l.Index)
+	return reg, env, err
 }
 
 // alike reports whether one registry begins as the other does.

@@ -197,7 +197,11 @@ func TestTheirSignaturesOpen(t *testing.T) {
 func TestXModIsLaxer(t *testing.T) {
 	s := testSigner(t, "log.example/a", TypeEd25519, 1)
 	signed := func(text string) (string, NoteSignature) {
-		line := NoteSignature{Name: s.Key.Name, ID: s.Key.ID, Sig: s.sign([]byte(text))}
+		sig, err := s.sign([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := NoteSignature{Name: s.Key.Name, ID: s.Key.ID, Sig: sig}
 		n := Note{Text: text, Sigs: []NoteSignature{line}}
 		return string(n.Bytes()), line
 	}

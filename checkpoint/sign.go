@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -14,22 +16,50 @@ import (
 // printing, encoding or comparing reaches it.
 type Signer struct {
 	Key  VKey
-	sign func(message []byte) []byte
+	sign func(message []byte) ([]byte, error)
 }
 
-// NewSigner makes a signer of a key, whose bytes are copied.
-func NewSigner(name string, typ byte, key ed25519.PrivateKey) (*Signer, error) {
-	if len(key) != ed25519.PrivateKeySize {
-		return nil, badVKey("private key of "+name, "64 bytes", strconv.Itoa(len(key)))
+// NewSigner makes a signer of a key, whose bytes are copied. A key may be kept
+// anywhere: what signs Ed25519 messages as package crypto says (opts is
+// crypto.Hash(0)) will do, and what it signs is verified before it is used.
+func NewSigner(name string, typ byte, key crypto.Signer) (*Signer, error) {
+	own, ok := key.(ed25519.PrivateKey)
+	if !ok && key != nil {
+		return newForeignSigner(name, typ, key)
+	}
+	if len(own) != ed25519.PrivateKeySize {
+		return nil, badVKey("private key of "+name, "64 bytes", strconv.Itoa(len(own)))
 	}
 	// The public half is derived and not taken from the 64 bytes: signing
 	// with a pair that does not belong together gives the private key away.
-	own := ed25519.NewKeyFromSeed(key.Seed())
+	own = ed25519.NewKeyFromSeed(own.Seed())
 	vkey, err := NewVKey(name, typ, own.Public().(ed25519.PublicKey))
 	if err != nil {
 		return nil, err
 	}
-	return &Signer{Key: vkey, sign: func(message []byte) []byte { return ed25519.Sign(own, message) }}, nil
+	return &Signer{Key: vkey, sign: func(message []byte) ([]byte, error) { return ed25519.Sign(own, message), nil }}, nil
+}
+
+// newForeignSigner makes a signer of a key that is not in memory.
+func newForeignSigner(name string, typ byte, key crypto.Signer) (*Signer, error) {
+	pub, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return nil, badVKey("key of "+name, "an Ed25519 key", fmt.Sprintf("%T", key.Public()))
+	}
+	vkey, err := NewVKey(name, typ, pub)
+	if err != nil {
+		return nil, err
+	}
+	return &Signer{Key: vkey, sign: func(message []byte) ([]byte, error) {
+		sig, err := key.Sign(nil, message, crypto.Hash(0)) // Ed25519 draws nothing
+		if err != nil {
+			return nil, err
+		}
+		if !ed25519.Verify(pub, message, sig) {
+			return nil, &report.Error{Code: report.CodeSignatureInvalid, Where: "the signer of " + name, Expected: "a signature by its key", Actual: "another, or none"}
+		}
+		return sig, nil
+	}}, nil
 }
 
 // String returns the verifier key, which is what may be known of a signer.
@@ -44,14 +74,18 @@ func (s *Signer) Sign(body string, unix uint64) (NoteSignature, error) {
 	}
 	line := NoteSignature{Name: s.Key.Name, ID: s.Key.ID}
 	if s.Key.Type == TypeEd25519 {
-		line.Sig = s.sign([]byte(body))
-		return line, nil
+		var err error
+		line.Sig, err = s.sign([]byte(body))
+		return line, err
 	}
 	if unix > math.MaxInt64 {
 		return NoteSignature{}, malformed(report.CodeCheckpointMalformed, "time", "at most 2^63-1 seconds", strconv.FormatUint(unix, 10))
 	}
-	line.Sig = binary.BigEndian.AppendUint64(make([]byte, 0, cosignatureSize), unix)
-	line.Sig = append(line.Sig, s.sign(cosignedMessage(unix, body))...)
+	sig, err := s.sign(cosignedMessage(unix, body))
+	if err != nil {
+		return NoteSignature{}, err
+	}
+	line.Sig = append(binary.BigEndian.AppendUint64(make([]byte, 0, cosignatureSize), unix), sig...)
 	return line, nil
 }
 

@@ -4,7 +4,7 @@
 // An envelope comes in as JSON ([ParseJSON], a [Loose]: its signatures are not
 // bound to keys yet, because DSSE's keyid is an unauthenticated hint) or as a
 // canonical leaf ([ParseLeaf], an [Envelope]). Binding ([Loose.BindOne],
-// [Loose.BindKeys]) turns the first into the second, and [Verify] alone turns
+// [Loose.Bind]) turns the first into the second, and [Verify] alone turns
 // an Envelope into a [Verified]. Nothing reads a payload between the check and
 // its use: what Verified hands out is a copy of the bytes that were checked.
 //

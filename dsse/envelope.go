@@ -2,6 +2,7 @@ package dsse
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"fmt"
 	"slices"
@@ -31,27 +32,48 @@ func Sign(payloadType string, payload []byte, key ed25519.PrivateKey) (*Envelope
 }
 
 // SignMany makes an envelope with one signature per key, sorted. The payload is
-// copied. It refuses one key given twice.
-func SignMany(payloadType string, payload []byte, keys ...ed25519.PrivateKey) (*Envelope, error) {
+// copied. It refuses one key given twice. A key may be kept anywhere: what signs
+// Ed25519 messages as package crypto says (opts is crypto.Hash(0)) will do. What
+// a key that is not in memory signs is verified before it is used.
+func SignMany[K crypto.Signer](payloadType string, payload []byte, keys ...K) (*Envelope, error) {
 	e := &Envelope{Type: payloadType, Payload: bytes.Clone(payload), Sigs: make([]Signature, 0, len(keys))}
 	pae := PAE(payloadType, payload)
 	for _, key := range keys {
-		if len(key) != ed25519.PrivateKeySize {
-			return nil, &report.Error{
-				Code:     report.CodeKeyForm,
-				Expected: fmt.Sprintf("a private key of %d bytes", ed25519.PrivateKeySize),
-				Actual:   fmt.Sprintf("%d bytes", len(key)),
-			}
+		sig, err := signOne(key, pae)
+		if err != nil {
+			return nil, err
 		}
-		e.Sigs = append(e.Sigs, Signature{
-			By:  IDOf(ed25519.PublicKey(key[32:])),
-			Sig: [64]byte(ed25519.Sign(key, pae)),
-		})
+		e.Sigs = append(e.Sigs, sig)
 	}
 	if err := e.arrange(); err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+func signOne(key crypto.Signer, pae []byte) (Signature, error) {
+	if own, ok := key.(ed25519.PrivateKey); ok {
+		if len(own) != ed25519.PrivateKeySize {
+			return Signature{}, &report.Error{
+				Code:     report.CodeKeyForm,
+				Expected: fmt.Sprintf("a private key of %d bytes", ed25519.PrivateKeySize),
+				Actual:   fmt.Sprintf("%d bytes", len(own)),
+			}
+		}
+		return Signature{IDOf(ed25519.PublicKey(own[32:])), [64]byte(ed25519.Sign(own, pae))}, nil
+	}
+	pub, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return Signature{}, &report.Error{Code: report.CodeKeyForm, Expected: "an Ed25519 key", Actual: fmt.Sprintf("%T", key.Public())}
+	}
+	sig, err := key.Sign(nil, pae, crypto.Hash(0)) // Ed25519 draws nothing
+	if err != nil {
+		return Signature{}, err
+	}
+	if !holds(pub, pae, sig) {
+		return Signature{}, &report.Error{Code: report.CodeSignatureInvalid, Where: "the signer", Expected: "a signature by " + IDOf(pub).String(), Actual: "another, or none"}
+	}
+	return Signature{IDOf(pub), [64]byte(sig)}, nil
 }
 
 // arrange sorts the signatures and checks the form of e.

@@ -100,7 +100,7 @@ func TestLeafRoundTrip(t *testing.T) {
 		for _, name := range names {
 			keys = append(keys, publicOf(testKey(name)))
 		}
-		bound, err := loose.BindKeys(keys)
+		bound, err := bindKeys(loose, keys)
 		if err != nil {
 			t.Fatal(err)
 		}

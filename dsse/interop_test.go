@@ -93,7 +93,7 @@ func TestTheirsVerifiesHere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, err := l.BindKeys(pubs)
+		env, err := bindKeys(l, pubs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -240,7 +240,7 @@ func (c *envelopeCase) verified() int {
 	if err != nil {
 		return 0
 	}
-	env, err := l.BindKeys(keys)
+	env, err := bindKeys(l, keys)
 	if err != nil {
 		return 0
 	}

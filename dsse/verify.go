@@ -107,26 +107,55 @@ func (l *Loose) BindOne(by KeyID) (*Envelope, error) {
 	return e, nil
 }
 
-// BindKeys finds for every signature the key that made it, by trying keys in
-// order; a signature that none of them made is refused (SIGNATURE-NO-KEY), and
-// so are two by one key. The envelope takes over the payload of l.
-func (l *Loose) BindKeys(keys []ed25519.PublicKey) (*Envelope, error) {
-	if err := checkSigCount(len(l.Sigs)); err != nil {
+// Binding is a Loose envelope whose signatures are being given their keys.
+type Binding struct {
+	loose *Loose
+	pae   []byte
+	by    []KeyID
+	bound int
+	tried int
+}
+
+// Bind begins to give the signatures of l their keys.
+func (l *Loose) Bind() *Binding {
+	return &Binding{loose: l, pae: PAE(l.Type, l.Payload), by: make([]KeyID, len(l.Sigs))}
+}
+
+// Try holds every signature that has no key yet against keys, in order, and
+// returns how many have one now. It costs as many verifications as there are
+// such signatures times keys.
+func (b *Binding) Try(keys []ed25519.PublicKey) (bound int) {
+	b.tried += len(keys)
+	for i, by := range b.by {
+		if by != (KeyID{}) {
+			continue
+		}
+		at := slices.IndexFunc(keys, func(pub ed25519.PublicKey) bool { return holds(pub, b.pae, b.loose.Sigs[i][:]) })
+		if at >= 0 {
+			b.by[i] = IDOf(keys[at])
+			b.bound++
+		}
+	}
+	return b.bound
+}
+
+// Envelope returns the bound envelope, which takes over the payload. A signature
+// that no key made is refused (SIGNATURE-NO-KEY), and so are two by one key.
+func (b *Binding) Envelope() (*Envelope, error) {
+	if err := checkSigCount(len(b.by)); err != nil {
 		return nil, err
 	}
-	e := &Envelope{Type: l.Type, Payload: l.Payload, Sigs: make([]Signature, len(l.Sigs))}
-	pae := PAE(l.Type, l.Payload)
-	for i := range l.Sigs {
-		at := slices.IndexFunc(keys, func(pub ed25519.PublicKey) bool { return holds(pub, pae, l.Sigs[i][:]) })
-		if at < 0 {
+	e := &Envelope{Type: b.loose.Type, Payload: b.loose.Payload, Sigs: make([]Signature, len(b.by))}
+	for i, by := range b.by {
+		if by == (KeyID{}) {
 			return nil, &report.Error{
 				Code:     report.CodeSignatureNoKey,
 				Where:    fmt.Sprintf("/signatures/%d/sig", i),
 				Expected: "a signature over this type and payload by a known key",
-				Actual:   fmt.Sprintf("one by none of %d", len(keys)),
+				Actual:   fmt.Sprintf("one by none of %d", b.tried),
 			}
 		}
-		e.Sigs[i] = Signature{By: IDOf(keys[at]), Sig: l.Sigs[i]}
+		e.Sigs[i] = Signature{By: by, Sig: b.loose.Sigs[i]}
 	}
 	if err := e.arrange(); err != nil {
 		return nil, err

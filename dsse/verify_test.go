@@ -126,7 +126,7 @@ func TestBind(t *testing.T) {
 	loose := func(sigs ...[64]byte) *Loose { return &Loose{Type: "t", Payload: []byte("p"), Sigs: sigs} }
 	one, two := env.Sigs[0].Sig, env.Sigs[1].Sig
 
-	if got, err := loose(two, one).BindKeys(pubs); err != nil || cmp.Diff(env, got) != "" {
+	if got, err := bindKeys(loose(two, one), pubs); err != nil || cmp.Diff(env, got) != "" {
 		t.Errorf("in another order: %v, %v", got, err)
 	}
 	if got, err := loose(one).BindOne(KeyID{1}); err != nil || got.Sigs[0] != (Signature{KeyID{1}, one}) {
@@ -138,12 +138,12 @@ func TestBind(t *testing.T) {
 	}{
 		"one of two":           {func() (*Envelope, error) { return loose(one, two).BindOne(env.Sigs[0].By) }, report.CodeDSSESigCount},
 		"one of none":          {func() (*Envelope, error) { return loose().BindOne(env.Sigs[0].By) }, report.CodeDSSESigCount},
-		"none":                 {func() (*Envelope, error) { return loose().BindKeys(pubs) }, report.CodeDSSESigCount},
-		"an unknown signer":    {func() (*Envelope, error) { return loose(one, two).BindKeys(pubs[:1]) }, report.CodeSignatureNoKey},
-		"no keys":              {func() (*Envelope, error) { return loose(one).BindKeys(nil) }, report.CodeSignatureNoKey},
-		"keys of wrong length": {func() (*Envelope, error) { return loose(one).BindKeys([]ed25519.PublicKey{nil, pubs[0][:31]}) }, report.CodeSignatureNoKey},
-		"one signature twice":  {func() (*Envelope, error) { return loose(one, two, one).BindKeys(pubs) }, report.CodeDSSESigDuplicate},
-		"14":                   {func() (*Envelope, error) { return loose(make([][64]byte, 14)...).BindKeys(pubs) }, report.CodeDSSESigCount},
+		"none":                 {func() (*Envelope, error) { return bindKeys(loose(), pubs) }, report.CodeDSSESigCount},
+		"an unknown signer":    {func() (*Envelope, error) { return bindKeys(loose(one, two), pubs[:1]) }, report.CodeSignatureNoKey},
+		"no keys":              {func() (*Envelope, error) { return bindKeys(loose(one), nil) }, report.CodeSignatureNoKey},
+		"keys of wrong length": {func() (*Envelope, error) { return bindKeys(loose(one), []ed25519.PublicKey{nil, pubs[0][:31]}) }, report.CodeSignatureNoKey},
+		"one signature twice":  {func() (*Envelope, error) { return bindKeys(loose(one, two, one), pubs) }, report.CodeDSSESigDuplicate},
+		"14":                   {func() (*Envelope, error) { return bindKeys(loose(make([][64]byte, 14)...), pubs) }, report.CodeDSSESigCount},
 		"too large": {func() (*Envelope, error) {
 			return (&Loose{Payload: make([]byte, MaxPayload+1), Sigs: make([][64]byte, 1)}).BindOne(KeyID{})
 		}, report.CodeDSSEPayloadSize},
@@ -222,5 +222,38 @@ func TestEveryBitOfJSON(t *testing.T) {
 	}
 	if same == 0 {
 		t.Error("no change of keyid was ignored")
+	}
+}
+
+// bindKeys binds l to keys, which are tried in one round.
+func bindKeys(l *Loose, keys []ed25519.PublicKey) (*Envelope, error) {
+	b := l.Bind()
+	b.Try(keys)
+	return b.Envelope()
+}
+
+// TestBindInRounds: a later round tries what an earlier one left, and no more.
+func TestBindInRounds(t *testing.T) {
+	keys := testKeys("a", "b", "c")
+	env, err := SignMany("t", []byte("p"), keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ParseJSON(env.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := l.Bind()
+	if n := b.Try([]ed25519.PublicKey{publicOf(keys[1])}); n != 1 {
+		t.Errorf("the first round binds %d", n)
+	}
+	if _, err := b.Envelope(); report.CodeOf(err) != report.CodeSignatureNoKey {
+		t.Errorf("half bound: %v", err)
+	}
+	if n := b.Try([]ed25519.PublicKey{publicOf(keys[1]), publicOf(keys[0]), publicOf(keys[2])}); n != 3 {
+		t.Errorf("the second round binds %d", n)
+	}
+	if got, err := b.Envelope(); err != nil || cmp.Diff(env, got) != "" {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -144,6 +144,7 @@ const (
 	CodeKeyForm          Code = "KEY-FORM"
 	CodeKeySmallOrder    Code = "KEY-SMALL-ORDER"
 	CodeKeyPEM           Code = "KEY-PEM"
+	CodeKeyPassphrase    Code = "KEY-PASSPHRASE"
 
 	// Receipts and statements (receipt).
 	CodeSchemaSize     Code = "SCHEMA-SIZE"
@@ -179,7 +180,11 @@ const (
 
 	// Submissions and requests (internal/server).
 	CodePayloadType       Code = "PAYLOAD-TYPE"
+	CodeProposalMalformed Code = "PROPOSAL-MALFORMED"
+	CodeConsent           Code = "CONSENT"
+	CodeProposalOther     Code = "PROPOSAL-OTHER"
 	CodeRegistryElsewhere Code = "REGISTRY-ELSEWHERE"
+	CodeReceiptElsewhere  Code = "RECEIPT-ELSEWHERE"
 	CodeSignerMismatch    Code = "SIGNER-MISMATCH"
 	CodeKeyRole           Code = "KEY-ROLE"
 	CodeKeyEnded          Code = "KEY-ENDED"
@@ -212,6 +217,7 @@ const (
 	CodeLogConfig   Code = "LOG-CONFIG"
 
 	CodeAnchorUnreachable Code = "ANCHOR-UNREACHABLE"
+	CodeLogUnreachable    Code = "LOG-UNREACHABLE"
 
 	// What a command was told, and what it works with (cmd/logd).
 	CodeUsage          Code = "USAGE"
@@ -477,6 +483,7 @@ var Meaning = map[Code]string{
 	CodeKeyUnknown:                 "the key that a signature is bound to is not known here",
 	CodeKeyForm:                    "an Ed25519 public key is not the canonical encoding of a point",
 	CodeKeySmallOrder:              "an Ed25519 public key has small order, so signatures under it prove nothing",
+	CodeKeyPassphrase:              "an encrypted key file could not be opened: no passphrase was given, or another",
 	CodeKeyPEM:                     "the text is not one PEM block with one Ed25519 public key",
 
 	// Receipts and statements (receipt).
@@ -513,7 +520,11 @@ var Meaning = map[Code]string{
 
 	// Submissions and requests (internal/server).
 	CodePayloadType:       "the payloadType of an envelope is not one that is accepted here",
+	CodeProposalMalformed: "the file is no proposal of a registry statement",
+	CodeConsent:           "whoever was asked at the terminal did not agree",
+	CodeProposalOther:     "two files propose different statements, so their signatures do not add up",
 	CodeRegistryElsewhere: "a registry statement was submitted as a receipt",
+	CodeReceiptElsewhere:  "a receipt was submitted as a registry statement",
 	CodeSignerMismatch:    "the signature is by another key than the one that the statement names as its signer",
 	CodeKeyRole:           "the role of the signing key does not sign this kind of statement",
 	CodeKeyEnded:          "the signing key was retired or revoked and may sign no new statement",
@@ -544,6 +555,7 @@ var Meaning = map[Code]string{
 	CodeLogIO:             "the file system refused an operation",
 	CodeBeyondSize:        "the tree has no such leaf, size, tile or width yet",
 	CodeLogConfig:         "the settings of the log contradict each other or are incomplete",
+	CodeLogUnreachable:    "a log that was asked over the network did not answer, or something else did",
 	CodeAnchorUnreachable: "a configured anchor could not say what it knows of the log",
 
 	// What a command was told, and what it works with (cmd/logd).

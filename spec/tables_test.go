@@ -71,6 +71,8 @@ func limits() string {
 	row("preview", preview.MaxRho, "bytes", report.CodePreviewSize)
 	row("path in a preview", preview.MaxPath, "bytes", report.CodePreviewPath)
 	row("keys that a registry ever lists", trust.MaxKeys, "", report.CodeRegistryLimit)
+	row("registry statements of a log, the genesis included", trust.MaxVersions, "", report.CodeRegistryLimit)
+	row("registry leaves of a log together", trust.MaxLeaves, "bytes", report.CodeRegistryLimit)
 	row("tlog-policy file", trust.MaxPolicy, "bytes", report.CodePolicyLimit)
 	row("log, witness and group lines of a policy", trust.MaxPolicyLines, "", report.CodePolicyLimit)
 	row("engine trust file", trust.MaxEngines, "bytes", report.CodeTrustSyntax)

@@ -181,6 +181,40 @@ func NewGenesis(origin string, threshold int, add []Addition, foreign []ed25519.
 	return (&Registry{log: origin, foreign: foreign}).complete(s, 0)
 }
 
+// Preview returns the registry that s would make, wherever it came to stand:
+// what somebody looks at before he signs. It refuses what Apply would, and asks
+// for no signature.
+func (r *Registry) Preview(s *Statement) (*Registry, error) {
+	if err := r.follows(s); err != nil {
+		return nil, err
+	}
+	return r.preview(s)
+}
+
+// PreviewGenesis is Preview for version 0.
+func PreviewGenesis(s *Statement, foreign []ed25519.PublicKey) (*Registry, error) {
+	if s.Version != 0 {
+		return nil, refuse(report.CodeRegistryVersion, "version 0", strconv.FormatUint(s.Version, 10))
+	}
+	return (&Registry{log: s.Log, foreign: foreign}).preview(s)
+}
+
+func (r *Registry) preview(s *Statement) (*Registry, error) {
+	payload, err := s.Encode()
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.fold(s, dagcbor.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	if digest := next.State(); digest != s.State {
+		return nil, refuse(report.CodeRegistryState, fmt.Sprintf("%x", digest), fmt.Sprintf("%x", s.State))
+	}
+	next.heads = append(next.heads, dagcbor.Sum(payload))
+	return next, nil
+}
+
 // Change is what the next version changes; sets in any order.
 type Change struct {
 	Threshold int // 0 keeps the present one

@@ -24,6 +24,7 @@ type Registry struct {
 	keys      []Key         // ascending by public key
 	byID      map[dsse.KeyID]int
 	foreign   []ed25519.PublicKey
+	bytes     int // of all leaves
 }
 
 // Key is one listed key with its history. Versions are registry versions; no
@@ -118,11 +119,30 @@ func (r *Registry) apply(env *dsse.Envelope, s *Statement, index uint64) (*Regis
 	if digest := next.State(); digest != s.State {
 		return nil, refuse(report.CodeRegistryState, fmt.Sprintf("%x", digest), fmt.Sprintf("%x", s.State))
 	}
+	if err := next.grow(env); err != nil {
+		return nil, err
+	}
 	if err := r.signed(env, next); err != nil {
 		return nil, err
 	}
 	next.heads = append(next.heads, dagcbor.Sum(env.Payload))
 	return next, nil
+}
+
+// grow counts the leaf of the last statement.
+func (r *Registry) grow(env *dsse.Envelope) error {
+	leaf, err := env.Leaf()
+	if err != nil {
+		return err
+	}
+	r.bytes += len(leaf)
+	if r.bytes > MaxLeaves {
+		return refuse(report.CodeRegistryLimit, fmt.Sprintf("registry leaves of at most %d bytes together", MaxLeaves), strconv.Itoa(r.bytes))
+	}
+	if len(r.leaves) > MaxVersions {
+		return refuse(report.CodeRegistryLimit, fmt.Sprintf("at most %d registry statements", MaxVersions), strconv.Itoa(len(r.leaves)))
+	}
+	return nil
 }
 
 // signed holds the signatures against the thresholds before and after.
@@ -158,7 +178,9 @@ func (r *Registry) registrar(id dsse.KeyID) bool {
 // Bind gives the signatures of a DSSE JSON envelope their keys; it is not a
 // verification, and a weak key that it binds is refused by Genesis and Apply. r
 // is the registry before the statement, nil for a genesis. The candidates are
-// the registrars before and after the statement.
+// the registrars before and after the statement. Where fewer of those before
+// signed than their threshold asks, the others are not tried: a stranger, who
+// may list any number of them, costs what the registrars cost.
 func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
 	if l.Type != dsse.RegistryType {
 		return nil, refuse(report.CodeRegistryType, dsse.RegistryType, l.Type)
@@ -167,20 +189,33 @@ func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []ed25519.PublicKey
+	b := l.Bind()
 	if r != nil {
-		for _, k := range r.keys {
-			if r.registrar(k.ID) {
-				keys = append(keys, k.Public)
-			}
+		if err := r.follows(s); err != nil {
+			return nil, err
+		}
+		if n := b.Try(r.registrars()); n < r.threshold {
+			return nil, refuse(report.CodeRegistryQuorum, fmt.Sprintf("%d registrars of version %d", r.threshold, r.Version()), strconv.Itoa(n))
 		}
 	}
+	var added []ed25519.PublicKey
 	for _, a := range s.Add {
 		if a.Role == Registrar {
-			keys = append(keys, a.Key[:])
+			added = append(added, a.Key[:])
 		}
 	}
-	return l.BindKeys(keys)
+	b.Try(added)
+	return b.Envelope()
+}
+
+// registrars returns the keys that may sign the next statement.
+func (r *Registry) registrars() (keys []ed25519.PublicKey) {
+	for _, k := range r.keys {
+		if r.registrar(k.ID) {
+			keys = append(keys, k.Public)
+		}
+	}
+	return keys
 }
 
 // Log returns the origin.
@@ -259,6 +294,7 @@ func (r *Registry) clone() *Registry {
 	return &Registry{
 		log: r.log, threshold: r.threshold, foreign: r.foreign,
 		heads: slices.Clone(r.heads), leaves: slices.Clone(r.leaves), keys: slices.Clone(r.keys), byID: maps.Clone(r.byID),
+		bytes: r.bytes,
 	}
 }
 

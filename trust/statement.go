@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"fmt"
 	"strconv"
@@ -15,8 +16,14 @@ import (
 // Limits of the registry (spec/trust.md#limits). A statement is a DSSE payload
 // and so at most dsse.MaxPayload bytes, which is room for more than 330 new
 // keys with names of the greatest length; at most dsse.MaxSignatures
-// signatures fit a leaf, which bounds the threshold.
-const MaxKeys = 4096 // keys that a registry ever lists
+// signatures fit a leaf, which bounds the threshold. Together they keep the
+// whole chain, as JSON with proofs, under 13 MiB, so that a bundle of 16 MiB
+// has room for it and a receipt.
+const (
+	MaxKeys     = 4096    // keys that a registry ever lists
+	MaxVersions = 2048    // statements, the genesis included
+	MaxLeaves   = 4 << 20 // bytes of all registry leaves together
+)
 
 // PublicKey is an Ed25519 public key as it stands in a registry statement.
 type PublicKey [ed25519.PublicKeySize]byte
@@ -216,7 +223,7 @@ func (s *Statement) same(o *Statement) bool {
 func (k PublicKey) compare(o PublicKey) int { return bytes.Compare(k[:], o[:]) }
 
 // SignStatement makes the envelope of s, one signature a registrar.
-func SignStatement(s *Statement, registrars ...ed25519.PrivateKey) (*dsse.Envelope, error) {
+func SignStatement[K crypto.Signer](s *Statement, registrars ...K) (*dsse.Envelope, error) {
 	payload, err := s.Encode()
 	if err != nil {
 		return nil, err

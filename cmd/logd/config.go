@@ -26,6 +26,10 @@ type Config struct {
 	Origin string       // init: the log's name
 	Keys   []Registered // init: engines and approvers, in the order given
 
+	Genesis []string    // init: copies of a signed proposal, instead of Keys
+	Encrypt bool        // init: key files that are made
+	Phrase  passphrases // of key files
+
 	Listen             string   // serve: host:port
 	Public             bool     // serve: reads are for everybody
 	Anchors            []string // serve: files on other volumes that hold the newest checkpoint, and witnesses by URL
@@ -59,6 +63,15 @@ func (c *Config) validateDir() error {
 func (c *Config) validateInit() error {
 	if err := c.validateDir(); err != nil {
 		return err
+	}
+	if c.Phrase.file != "" && !c.Encrypt {
+		return usagef("--passphrase-file says nothing without --encrypt")
+	}
+	if len(c.Genesis) > 0 {
+		if len(c.Keys) > 0 {
+			return usagef("%s: a genesis that registrars signed lists its keys already", c.Keys[0].flag())
+		}
+		return nil
 	}
 	if err := validOrigin(c.Origin); err != nil {
 		return err
@@ -167,6 +180,12 @@ func within(dir, file string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// phraseFlag is how a command is told the passphrase of a key file.
+func (c *Config) phraseFlag(f *flag.FlagSet) {
+	once(f, "passphrase-file", &c.Phrase.file)
+	c.Phrase.env = passphraseEnv
+}
+
 // parseInit reads the command line of init.
 func parseInit(args []string, stdout io.Writer) (*Config, error) {
 	c := &Config{}
@@ -187,6 +206,12 @@ func parseInit(args []string, stdout io.Writer) (*Config, error) {
 			return nil
 		})
 	}
+	f.Func("genesis", "", func(file string) error {
+		c.Genesis = append(c.Genesis, file)
+		return nil
+	})
+	f.BoolVar(&c.Encrypt, "encrypt", false, "")
+	c.phraseFlag(f)
 	if err := parse(f, args, helpInit, stdout); err != nil {
 		return nil, err
 	}
@@ -205,6 +230,7 @@ func parseServe(args []string, stdout io.Writer) (*Config, error) {
 		return nil
 	})
 	f.BoolVar(&c.UnreachableAnchors, "allow-unreachable-anchors", false, "")
+	c.phraseFlag(f)
 	if err := parse(f, args, helpServe, stdout); err != nil {
 		return nil, err
 	}
@@ -220,6 +246,7 @@ func parseDir(command, help string, args []string, stdout io.Writer) (*Config, e
 	c := &Config{}
 	f := newFlags(command)
 	once(f, "dir", &c.Dir)
+	c.phraseFlag(f)
 	if err := parse(f, args, help, stdout); err != nil {
 		return nil, err
 	}
@@ -232,6 +259,7 @@ func parseExport(args []string, stdout io.Writer) (*Config, error) {
 	f := newFlags("export")
 	once(f, "dir", &c.Dir)
 	once(f, "to", &c.To)
+	c.phraseFlag(f)
 	if err := parse(f, args, helpExport, stdout); err != nil {
 		return nil, err
 	}

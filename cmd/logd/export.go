@@ -16,7 +16,7 @@ import (
 // export makes a static site of the log, which any file server can serve. A site
 // that is not whole has no checkpoint.
 func export(cfg *Config, stdout, stderr io.Writer) error {
-	sc, err := load(cfg.Dir, slog.New(slog.NewTextHandler(stderr, nil)))
+	sc, err := load(cfg, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // fsck reads the whole log and says what it read, what is wrong, and what it did
 // not read. It changes nothing.
 func fsck(cfg *Config, stdout, stderr io.Writer) error {
-	sc, err := load(cfg.Dir, slog.New(slog.NewTextHandler(stderr, nil)))
+	sc, err := load(cfg, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func fsck(cfg *Config, stdout, stderr io.Writer) error {
 
 // reindex makes the index again from the log.
 func reindex(cfg *Config, stdout, stderr io.Writer) error {
-	sc, err := load(cfg.Dir, slog.New(slog.NewTextHandler(stderr, nil)))
+	sc, err := load(cfg, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ USAGE
   logd fsck --dir DIR
   logd reindex --dir DIR
   logd export --dir DIR --to SITE
-  logd keys public FILE
+  logd keys COMMAND ...
   logd version
   logd help [COMMAND]
 
@@ -20,7 +20,7 @@ COMMANDS
   fsck     read a whole log again and say what is wrong with it
   reindex  make the index of a log again
   export   make a static site of a log
-  keys     print the public key of a private key file
+  keys     make key files; change and look at who may sign
   version  say what was built
   help     say more about a command
 
@@ -34,14 +34,18 @@ EXIT STATUS
 const helpInit = `logd init - make a new log
 
 USAGE
-  logd init --dir DIR --origin ORIGIN
+  logd init --dir DIR --origin ORIGIN [--encrypt]
             [--engine NAME=FILE | --make-engine NAME]...
             [--approver NAME=FILE | --make-approver NAME]...
+  logd init --dir DIR --genesis PROPOSAL... [--encrypt]
 
 DESCRIPTION
   Makes the log's key, one registrar's key, and the genesis registry, which
   lists the registrar and the given engines and approvers, is signed by the
   registrar, and stands in the log as leaf 0. At least one engine is needed.
+
+  With --genesis the registry is one that registrars have signed elsewhere
+  (logd keys propose --genesis): then only the log's own key is made here.
 
   DIR must not exist, or be empty. Everything is made beside it under a
   temporary name and renamed: init never overwrites and never leaves half a
@@ -58,6 +62,11 @@ OPTIONS
   --make-engine NAME     make an engine's key and list it
   --approver NAME=FILE   list an approver, whose key signs decisions
   --make-approver NAME   make an approver's key and list it
+  --genesis PROPOSAL     a genesis with its signatures; several copies of one,
+                         each signed by some, add up
+  --encrypt              encrypt the key files that are made, under the
+                         passphrase of --passphrase-file FILE, or else of the
+                         variable OBSTAT_PASSPHRASE, or else one that is asked
 
   NAME is 1 to 128 characters of A-Z a-z 0-9 . _ / @ : + - and stands in the
   registry for ever. Nobody is both engine and approver.
@@ -76,8 +85,9 @@ FILES
   DIR/log.policy           trust file: the log's key, as C2SP tlog-policy
   DIR/trust                trust file: origin and genesis statement
 
-  Key files are Ed25519, PKCS #8 in PEM, mode 0600. They are not encrypted:
-  this version has no way to; keep them on an encrypted disk.
+  Key files are Ed25519, PKCS #8 in PEM, mode 0600, or the same encrypted
+  (logd help keys). A log whose own key is encrypted asks for its passphrase at
+  every start.
 
 EXAMPLES
   logd init --dir /var/lib/obstat --origin log.example.com/effects \
@@ -131,6 +141,9 @@ OPTIONS
                        listed keys
   --anchor FILE|URL    an anchor, outside of DIR, or the monitoring prefix of a
                        C2SP witness; may stand several times
+  --passphrase-file FILE
+                       holds the passphrase of DIR/log.key, where that file is
+                       encrypted; else OBSTAT_PASSPHRASE does, or it is asked
   --allow-unreachable-anchors
                        for this start, go on without anchors that cannot be
                        read, and say so in the log. One that is ahead stops the
@@ -144,6 +157,8 @@ REQUESTS
                        Obstat-Repeat: true where the statement was there
                        before. With ?registry=chain the bundle carries the
                        registry, and can be verified offline
+  POST /v1/registry    one registry statement, in the same forms, signed by the
+                       registrars. The answer is the registry chain
   GET /v1/...          bundles of statements and leaves, runs, searches, proofs,
                        the registry chain, the limits
   GET /checkpoint, /tile/...   C2SP tlog-tiles
@@ -216,14 +231,99 @@ DESCRIPTION
   such a site, up to a second old, and it can be mirrored over HTTP.
 `
 
-const helpKeys = `logd keys - look at key files
+const helpKeys = `logd keys - key files, and who may sign
 
 USAGE
+  logd keys generate [--plain] FILE
+  logd keys import [--plain] [--from-passphrase-file F] FROM FILE
+  logd keys passphrase [--plain | --new-passphrase-file F] FILE
   logd keys public FILE
+  logd keys id FILE
 
-DESCRIPTION
-  Prints the public key of the private key in FILE (Ed25519, PKCS #8 in PEM),
-  as PKIX in PEM: what logd init --engine NAME=FILE reads.
+  logd keys propose SOURCE CHANGE... --out PROPOSAL
+  logd keys propose --genesis --origin ORIGIN --threshold N
+            --registrar NAME=FILE... --engine NAME=FILE... --out PROPOSAL
+  logd keys show [--trust FILE] [--policy FILE] PROPOSAL
+  logd keys sign --key FILE [--trust FILE] [--policy FILE] [--yes] PROPOSAL
+  logd keys submit --url URL --trust FILE [--policy FILE] [--out CHAIN]
+            PROPOSAL...
+
+  logd keys list SOURCE [--at LEAF]
+  logd keys history SOURCE
+  logd keys export SOURCE --out CHAIN
+
+KEY FILES
+  generate    make a key. The public key is printed
+  import      make a key file of a key that another program keeps: PKCS #8 in
+              PEM, or OpenSSH (ssh-keygen -t ed25519)
+  passphrase  encrypt a key file, decrypt it (--plain), or change its passphrase
+  public      print the public key of a file, PKIX in PEM. It may hold a private
+              key, a public one, or a line of OpenSSH
+  id          print its key ID, the name that the registry has for the key
+
+  A key file is encrypted unless --plain says otherwise. The passphrase is the
+  line in --passphrase-file FILE, or else the variable OBSTAT_PASSPHRASE, or
+  else it is asked at the terminal; a new one of passphrase the line in
+  --new-passphrase-file, or the variable OBSTAT_NEW_PASSPHRASE, or asked.
+
+CHANGES OF THE REGISTRY
+  propose     make a proposal: the next registry statement, without signatures
+  show        say what a proposal would change
+  sign        show a proposal, ask, and add a registrar's signature to the file
+  submit      hand the statement to the log. Several copies of one proposal, each
+              signed by some, add up
+
+  A proposal carries the registry that it follows, so that it can be signed on
+  machines without a network. What it would change is worked out there, from the
+  genesis that the registrar's own --trust file pins; nothing that the file says
+  of itself is believed. With --policy it is also checked that the log signed
+  the checkpoint, and that no key of the log or of a witness is listed.
+
+  A change needs the signatures of as many registrars as the threshold before it
+  says, and of as many as the threshold after it. Where another change comes
+  first, the log refuses it (REGISTRY-PREV): propose it again.
+
+  --engine NAME=FILE, --approver NAME=FILE, --registrar NAME=FILE
+                     list the public key in FILE under NAME, for ever
+  --retire KEY       it signs nothing behind this statement
+  --revoke KEY       the same, and what it signed is disowned from the leaf of
+                     this statement on
+  --revoke KEY@LEAF  disowned from that leaf on: for a key that was stolen
+                     before. It cannot be taken back, only lowered
+  --threshold N      so many registrars sign a change from here on
+
+  KEY is a principal, or a key ID or eight digits of its beginning.
+
+THE REGISTRY
+  list        every key that was ever listed, and what became of it; with --at,
+              whether it could sign that leaf
+  history     what changed at which leaf, and who signed it
+  export      write the chain of all registry leaves, with their proofs, into a
+              file: what verify --registry takes
+
+SOURCE
+  --url URL          a log that is served, http://127.0.0.1:8080
+  --registry FILE    a chain that was exported, or a bundle that carries one
+  --site DIR         a site of tiles
+  --dir DIR          the directory of a log on this machine, whose trust files
+                     are then used
+  --trust FILE       pins the genesis. Needed
+  --policy FILE      the log's key
+
+EXAMPLES
+  An engine's key was stolen at about leaf 4000. On a machine with a network:
+
+    logd keys propose --url http://127.0.0.1:8080 --trust trust \
+         --policy log.policy --revoke ci@4000 --engine ci=new.pub.pem \
+         --out change.json
+
+  On each registrar's machine, with change.json carried there and back:
+
+    logd keys sign --key registrar.key --trust trust change.json
+
+  And then:
+
+    logd keys submit --url http://127.0.0.1:8080 --trust trust change.json
 `
 
 // help prints what there is to say about a command.

@@ -19,6 +19,7 @@ import (
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/internal/keyfile"
 	"github.com/obstat/obstat/internal/server"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/trust"
@@ -104,7 +105,7 @@ func newKiller(t *testing.T) *killer {
 	if err := initialise(cfg, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	key, err := readPrivateKey(filepath.Join(dir, keysDir, "engine-ci.key"))
+	key, err := keyfile.Read(filepath.Join(dir, keysDir, "engine-ci.key"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

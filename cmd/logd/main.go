@@ -111,7 +111,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		return export(cfg, stdout, stderr)
 	case "keys":
-		return keys(rest, stdout)
+		return keys(ctx, rest, stdout)
 	case "version", "--version", "-version":
 		if len(rest) > 0 {
 			return usagef("version takes no arguments")

@@ -25,6 +25,7 @@ import (
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/keyfile"
 	"github.com/obstat/obstat/internal/server"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/receipt/receipttest"
@@ -231,7 +232,7 @@ func scriptRequest(ts *testscript.TestScript, _ bool, args []string) {
 
 // scriptOpening: opening RUN KEYFILE FILE writes a run-open as DSSE JSON.
 func scriptOpening(ts *testscript.TestScript, _ bool, args []string) {
-	key, err := readPrivateKey(ts.MkAbs(args[1]))
+	key, err := keyfile.Read(ts.MkAbs(args[1]), nil)
 	ts.Check(err)
 	env, err := opening(args[0], key)
 	ts.Check(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/keyfile"
 	"github.com/obstat/obstat/internal/server"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
@@ -23,7 +24,7 @@ import (
 // serve opens the log and answers until ctx ends.
 func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err error) {
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
-	sc, err := load(cfg.Dir, logger)
+	sc, err := load(cfg, logger)
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func atFault(dir string, err error) error {
 }
 
 // load reads a log's directory as init made it.
-func load(dir string, logger *slog.Logger) (server.Config, error) {
-	none := server.Config{}
+func load(cfg *Config, logger *slog.Logger) (server.Config, error) {
+	none, dir := server.Config{}, cfg.Dir
 	policyName, enginesName, keyName := filepath.Join(dir, policyFile), filepath.Join(dir, enginesFile), filepath.Join(dir, logKeyFile)
 	absent := func(actual string) error {
 		return &report.Error{
@@ -120,7 +121,7 @@ func load(dir string, logger *slog.Logger) (server.Config, error) {
 	if err != nil {
 		return none, fmt.Errorf("%s: %w", enginesName, err)
 	}
-	key, err := readPrivateKey(keyName)
+	key, err := keyfile.Read(keyName, cfg.Phrase.opening(keyName))
 	if err != nil {
 		return none, err
 	}

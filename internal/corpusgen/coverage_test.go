@@ -153,9 +153,10 @@ func unasked() map[string][]string {
 		"of the log's own directory": {
 			"log.md#promises", "log.md#directory", "log.md#segment", "log.md#group-record", "log.md#recovery", "log.md#index", "log.md#codes-of-the-engine",
 		},
-		"sizes of a registry": {"trust.md#limits"},
+		"sizes of a registry":                                  {"trust.md#limits"},
+		"what a log asks of what it is given":                  {"trust.md#at-the-head"},
 		"of a state that somebody kept, and a corpus has none": {"report.md#resuming"},
-		"what lies beyond": {"limits.md#what-a-receipt-does-not-prove"},
+		"what lies beyond":                                     {"limits.md#what-a-receipt-does-not-prove"},
 	}
 }
 

@@ -37,6 +37,8 @@ var kernel = []string{
 // before it.
 var outside = []string{
 	"internal/durable",
+	"internal/keyfile",
+	"internal/proposal",
 	"witness",
 	"internal/index",
 	"internal/rlog",

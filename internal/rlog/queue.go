@@ -34,6 +34,11 @@ func (w *waiter) answer(index uint64, repeat bool, head *Head, err error) {
 	close(w.done)
 }
 
+// registryReserve is how many registry statements find room in a queue that is
+// full for all else: whoever floods a log must not hold off the revocation of
+// his key.
+const registryReserve = 16
+
 // queue is what waits for the sequencer, bounded in items and bytes.
 type queue struct {
 	maxItems, maxBytes int
@@ -60,10 +65,14 @@ func (q *queue) put(w *waiter) error {
 		return errClosed()
 	}
 	n := len(w.item.Leaf)
-	if len(q.items) >= q.maxItems || q.bytes+n > q.maxBytes {
+	maxItems, maxBytes := q.maxItems, q.maxBytes
+	if w.item.Registry {
+		maxItems, maxBytes = maxItems+registryReserve, maxBytes+registryReserve*merkle.MaxEntry
+	}
+	if len(q.items) >= maxItems || q.bytes+n > maxBytes {
 		q.busy++
 		return &report.Error{Code: report.CodeBusy, Where: "queue",
-			Expected: fmt.Sprintf("at most %d items and %d bytes waiting", q.maxItems, q.maxBytes),
+			Expected: fmt.Sprintf("at most %d items and %d bytes waiting", maxItems, maxBytes),
 			Actual:   fmt.Sprintf("%d items and %d bytes", len(q.items)+1, q.bytes+n), Fix: "try again shortly"}
 	}
 	q.items = append(q.items, w)

@@ -448,6 +448,49 @@ func TestRecheck(t *testing.T) {
 	checkTree(t, cfg, l)
 }
 
+// A queue that is full of other leaves has room for a few registry statements.
+func TestRegistryReserve(t *testing.T) {
+	fs := faultfs.New()
+	cfg := testConfig(t, fs)
+	cfg.QueueItems = 2
+	create(t, cfg, "genesis")
+	l := open(t, cfg)
+	syncing, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	fs.SetHook(func(op faultfs.Op) *faultfs.Fault {
+		if op.Kind == faultfs.SyncData {
+			once.Do(func() { close(syncing); <-release })
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() { l.Submit(context.Background(), item("hangs")) })
+	<-syncing
+	send := func(n int, registry bool) {
+		it := item(fmt.Sprintf("waits %d", n))
+		it.Registry = registry
+		wg.Go(func() {
+			if _, err := l.Submit(context.Background(), it); err != nil {
+				t.Errorf("%s: %v", it.Leaf, err)
+			}
+		})
+		eventually(t, func() bool { return l.Stats().QueueItems == n })
+	}
+	send(1, false)
+	send(2, false)
+	_, err := l.Submit(t.Context(), item("no receipt more"))
+	wantCode(t, err, report.CodeBusy)
+	for n := range registryReserve {
+		send(3+n, true)
+	}
+	last := item("no statement more")
+	last.Registry = true
+	_, err = l.Submit(t.Context(), last)
+	wantCode(t, err, report.CodeBusy)
+	close(release)
+	wg.Wait()
+}
+
 func mustStatement(leaf []byte) dagcbor.CID {
 	c, err := testStatement(leaf)
 	if err != nil {

@@ -47,6 +47,7 @@ type admitted struct {
 	leaf      []byte
 	statement dagcbor.CID
 	signer    dsse.KeyID
+	registry  *registry // that all of this was checked under
 }
 
 // parseLeaf reads a body of LeafType, which it keeps.
@@ -111,7 +112,7 @@ func checkType(payloadType string) error {
 			Code:     report.CodeRegistryElsewhere,
 			Expected: dsse.ReceiptType,
 			Actual:   payloadType,
-			Fix:      "a registry statement is no receipt, and this version of the log takes none but the genesis",
+			Fix:      "a registry statement is no receipt: submit it to /v1/registry",
 		}
 	}
 	return &report.Error{Code: report.CodePayloadType, Expected: dsse.ReceiptType, Actual: fmt.Sprintf("%q", payloadType)}
@@ -120,27 +121,18 @@ func checkType(payloadType string) error {
 // admit makes every check of a submission that needs no place in the log:
 // key known (before any signature is checked), signature, schema, role.
 func (s *Server) admit(sub *submission) (*admitted, error) {
-	if _, err := dsse.Verify(sub.envelope, s.registry.Public); err != nil {
+	registry := s.registry.durable(s.log.Size())
+	if _, err := dsse.Verify(sub.envelope, registry.Public); err != nil {
 		return nil, err
 	}
 	st, signer := sub.payload.statement, sub.payload.signer
 	if st == nil {
 		return nil, sub.payload.refusal
 	}
-	key, ok := s.registry.Key(signer)
-	if !ok {
-		// Verify found it, so this is our fault and not the caller's.
-		return nil, fmt.Errorf("key %s is listed and is not", signer)
+	if err := registry.role(signer, st.Statement.Receipt.Kind()); err != nil {
+		return nil, err
 	}
-	kind := st.Statement.Receipt.Kind()
-	if want := receipt.RoleFor(kind); key.Role != want {
-		return nil, &report.Error{
-			Code:     report.CodeKeyRole,
-			Expected: fmt.Sprintf("a key with role %s for a %s", want, kind),
-			Actual:   fmt.Sprintf("a key of %s with role %s", key.Name, key.Role),
-		}
-	}
-	return &admitted{envelope: sub.envelope, leaf: sub.leaf, statement: st.CID, signer: signer}, nil
+	return &admitted{envelope: sub.envelope, leaf: sub.leaf, statement: st.CID, signer: signer, registry: registry}, nil
 }
 
 // inPayload says that the place an error names is in the payload.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"io"
 
@@ -16,12 +17,10 @@ import (
 
 // Founding is what a new log begins with.
 type Founding struct {
-	Origin        string             // the log's name: a receipt.Name, at most 128 bytes
-	LogKey        ed25519.PrivateKey // signs checkpoints
-	RegistrarName string             // the principal that RegistrarKey belongs to
-	RegistrarKey  ed25519.PrivateKey // signs the genesis registry and what follows it
-	Keys          []trust.Addition   // engines and approvers
-	Rand          io.Reader          // as rlog.Config.Rand
+	Origin  string         // the log's name: a receipt.Name, at most 128 bytes
+	LogKey  crypto.Signer  // signs checkpoints
+	Genesis *dsse.Envelope // registry version 0, signed by its own threshold
+	Rand    io.Reader      // as rlog.Config.Rand
 }
 
 // TrustFiles are the two files that a verifier of a log is given
@@ -32,9 +31,7 @@ type TrustFiles struct {
 }
 
 // Create makes a new log in fs, an existing and empty directory, with the
-// genesis registry as leaf 0. The registry lists the registrar, whose signature
-// alone is its threshold, and f.Keys. Errors are those of trust.NewGenesis and
-// rlog.Create.
+// genesis registry as leaf 0. Errors are those of trust.Genesis and rlog.Create.
 func Create(fs durable.FS, f Founding) (*TrustFiles, error) {
 	// An engine names the origin in call.seen, so it has to be a name there.
 	if !verdict.ValidName(f.Origin) {
@@ -47,21 +44,12 @@ func Create(fs durable.FS, f Founding) (*TrustFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	registrar := trust.Addition{
-		Key:  trust.PublicKey(f.RegistrarKey.Public().(ed25519.PublicKey)),
-		Name: f.RegistrarName,
-		Role: trust.Registrar,
-	}
-	keys := append([]trust.Addition{registrar}, f.Keys...)
-	genesis, err := trust.NewGenesis(f.Origin, 1, keys, []ed25519.PublicKey{signer.Key.Public})
-	if err != nil {
+	engines := trust.Engines{Origin: f.Origin, Genesis: dagcbor.Sum(f.Genesis.Payload)}
+	pin := trust.Pin{Origin: f.Origin, Genesis: engines.Genesis, Foreign: []ed25519.PublicKey{signer.Key.Public}}
+	if _, err := trust.Genesis(f.Genesis, 0, pin); err != nil {
 		return nil, err
 	}
-	env, err := trust.SignStatement(genesis, f.RegistrarKey)
-	if err != nil {
-		return nil, err
-	}
-	leaf, err := env.Leaf()
+	leaf, err := f.Genesis.Leaf()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +58,6 @@ func Create(fs durable.FS, f Founding) (*TrustFiles, error) {
 	}, leaf); err != nil {
 		return nil, err
 	}
-	engines := trust.Engines{Origin: f.Origin, Genesis: dagcbor.Sum(env.Payload)}
 	return &TrustFiles{
 		Policy:  []byte("log " + signer.Key.String() + "\nquorum none\n"),
 		Engines: engines.Bytes(),

@@ -49,13 +49,14 @@ func (d *derived) close() error {
 // startup is what a start of the engine makes: the index and the registry.
 type startup struct {
 	engine   rlog.Config
-	index    *derived  // nil where the configuration has none
-	registry *registry // once the engine has begun
+	index    *derived // nil where the configuration has none
+	registry *registries
 }
 
 // startup prepares a start.
 func (cfg Config) startup() *startup {
-	st := &startup{engine: cfg.Engine()}
+	st := &startup{engine: cfg.Engine(), registry: &registries{}}
+	st.engine.Recheck = st.registry.recheck
 	if cfg.IndexDir != "" {
 		st.index = &derived{dir: cfg.IndexDir, options: index.Options{
 			Origin: cfg.Engines.Origin, Logger: cfg.Logger,
@@ -63,13 +64,12 @@ func (cfg Config) startup() *startup {
 		st.engine.Index = st.index
 	}
 	pin := trust.Pin{Origin: cfg.Engines.Origin, Genesis: cfg.Engines.Genesis, Foreign: cfg.Policy.Foreign()}
-	st.engine.Begin = func(r rlog.Reading) (err error) {
+	st.engine.Begin = func(r rlog.Reading) error {
 		var x *index.Index
 		if st.index != nil {
 			x = st.index.Index
 		}
-		st.registry, err = readRegistry(r, x, pin)
-		return err
+		return st.registry.read(r, x, pin)
 	}
 	return st
 }

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/index"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
 )
 
 const jsonType = "application/json"
@@ -292,25 +292,14 @@ func appendHashes(b []byte, hashes []merkle.Hash) []byte {
 	return append(b, ']')
 }
 
-// registryChain answers every registry leaf, proven under the newest checkpoint:
-// the file that verify --registry takes.
-func (s *Server) registryChain(w http.ResponseWriter, _ *request) error {
-	head := s.log.Head()
-	leaves, err := s.registry.chain(s.log, head.Size)
-	if err != nil {
-		return err
-	}
-	c := bundle.Chain{Leaves: leaves, Checkpoint: head.Note}
-	write(w, bundle.ChainMediaType, "no-store", c.Append(nil))
-	return nil
-}
-
 // limitsAnswer answers what a client has to keep to.
 func (s *Server) limitsAnswer(w http.ResponseWriter, _ *request) error {
 	l := s.limits
 	b := fmt.Appendf(nil, `{"body_bytes":%d,"payload_bytes":%d,"leaf_bytes":%d,"page_items":%d,"held_bytes":%d,`+
+		`"registry_keys":%d,"registry_statements":%d,"registry_bytes":%d,`+
 		`"head_seconds":%g,"request_seconds":%g,"answer_seconds":%g,"idle_seconds":%g}`+"\n",
-		MaxBody, dsse.MaxPayload, dsse.MaxLeaf, index.MaxPage, l.held, l.head.Seconds(), l.read.Seconds(), l.write.Seconds(), l.idle.Seconds())
+		MaxBody, dsse.MaxPayload, dsse.MaxLeaf, index.MaxPage, l.held,
+		trust.MaxKeys, trust.MaxVersions, trust.MaxLeaves, l.head.Seconds(), l.read.Seconds(), l.write.Seconds(), l.idle.Seconds())
 	write(w, jsonType, "no-store", b)
 	return nil
 }

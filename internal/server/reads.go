@@ -111,9 +111,14 @@ func (s *Server) ready(w http.ResponseWriter, _ *request) error {
 }
 
 func write(w http.ResponseWriter, mediaType, caching string, body []byte) {
+	writeStatus(w, http.StatusOK, mediaType, caching, body)
+}
+
+func writeStatus(w http.ResponseWriter, status int, mediaType, caching string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)
 	h.Set("Cache-Control", caching)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone is its own loss
 }

@@ -256,10 +256,13 @@ func TestEveryCode(t *testing.T) {
 		"HTTP-BODY": "TestCutShort", "HTTP-TIMEOUT": "TestSlowClients", "BUSY": "TestBusy",
 		"LOG-STOPPED": "TestFailStop", "LOG-CLOSED": "TestClosed", "KEY-ENDED": "TestKeyEnded",
 		"TILE-PATH": "TestPaths", "STATEMENT-UNKNOWN": "TestLookups", "INDEX-ABSENT": "TestLookups", "WITNESSES-NONE": "TestWait", "BEYOND-SIZE": "TestWidths", "HTTP-HOST": "TestHosts", "LOG-IO": "TestReadFails",
-		"LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
+		"REGISTRY-LIMIT": "TestRegistryLimit", "LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
 	}
 	tested := maps.Clone(elsewhere)
 	for _, r := range refusals(t) {
+		tested[r.code] = r.name
+	}
+	for _, r := range registryRefusals(t, changed(t)) {
 		tested[r.code] = r.name
 	}
 	for code := range server.Statuses {

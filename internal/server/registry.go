@@ -3,90 +3,189 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/index"
 	"github.com/obstat/obstat/internal/rlog"
+	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 )
 
-// registry is the folded registry of the log with the leaves it follows from.
-// It does not change while the server runs: registry statements after the
-// genesis are not accepted over HTTP yet.
+// registry is the folded registry with the leaves that it follows from. It does
+// not change: the next statement makes another one.
 type registry struct {
 	*trust.Registry
 	envelopes [][]byte // DSSE JSON of each version
 }
 
-// readRegistry folds the registry leaves of the whole log. Below what the index
+// registries hold the registry. The sequencer makes the next one when it gives a
+// statement its place, before that is durable, so a reader says how large the
+// durable tree is.
+type registries struct {
+	newest atomic.Pointer[pair] // stored at the start, and by the sequencer alone
+}
+
+// pair is the newest registry and the one before its last statement, nil for a
+// genesis. That one is durable: what a statement follows is looked up among what
+// is, and again by the sequencer.
+type pair struct{ last, before *registry }
+
+// durable returns the registry of a tree of size, which was durable just now, or
+// of a later one.
+func (g *registries) durable(size uint64) *registry {
+	p := g.newest.Load()
+	if p.before != nil && p.last.leaf() >= size {
+		return p.before
+	}
+	return p.last
+}
+
+// leaf is the index of the last statement.
+func (r *registry) leaf() uint64 { return r.Leaves()[len(r.Leaves())-1] }
+
+// recheck is asked by the sequencer (rlog.Config.Recheck). For a registry
+// statement it makes every check again, at the head as it is by now.
+func (g *registries) recheck(it rlog.Item, index uint64) error {
+	env, err := dsse.ParseLeaf(it.Leaf)
+	if err != nil {
+		return err
+	}
+	r := g.newest.Load().last
+	if it.Registry {
+		next, err := r.follow(env, index)
+		if err != nil {
+			return err
+		}
+		g.newest.Store(&pair{last: next, before: r})
+		return nil
+	}
+	st, err := receipt.Decode(env.Payload)
+	if err != nil {
+		return err
+	}
+	signer := dsse.KeyID(st.Statement.Call.By)
+	if err := r.role(signer, st.Statement.Receipt.Kind()); err != nil {
+		return err
+	}
+	if _, ok := r.MaySign(signer); !ok {
+		return keyEnded(signer)
+	}
+	return nil
+}
+
+// role refuses a listed key whose role does not sign kind.
+func (r *registry) role(signer dsse.KeyID, kind receipt.Kind) error {
+	key, ok := r.Key(signer)
+	if !ok {
+		// Its signature was verified, so this is our fault and not the caller's.
+		return fmt.Errorf("key %s is listed and is not", signer)
+	}
+	if want := receipt.RoleFor(kind); key.Role != want {
+		return &report.Error{
+			Code:     report.CodeKeyRole,
+			Expected: fmt.Sprintf("a key with role %s for a %s", want, kind),
+			Actual:   fmt.Sprintf("a key of %s with role %s", key.Name, key.Role),
+		}
+	}
+	return nil
+}
+
+func keyEnded(signer dsse.KeyID) error {
+	return &report.Error{
+		Code:     report.CodeKeyEnded,
+		Expected: "a key that was neither retired nor revoked",
+		Actual:   signer.String(),
+		Fix:      "sign with a key that the registry lists",
+	}
+}
+
+// follow verifies the next statement, which stands at a leaf index, and returns
+// the registry behind it.
+func (r *registry) follow(env *dsse.Envelope, index uint64) (*registry, error) {
+	next, err := r.Apply(env, index)
+	if err != nil {
+		return nil, err
+	}
+	return &registry{next, append(r.envelopes[:len(r.envelopes):len(r.envelopes)], env.JSON())}, nil
+}
+
+// read folds the registry leaves of the whole log. Below what the index
 // covers the index names them; behind it every leaf is looked at. x is nil where
 // there is no index.
-func readRegistry(r rlog.Reading, x *index.Index, pin trust.Pin) (*registry, error) {
+func (g *registries) read(r rlog.Reading, x *index.Index, pin trust.Pin) error {
 	if r.Size == 0 {
-		return nil, &report.Error{Code: report.CodeRegistryPlace, Expected: "the genesis registry at leaf 0", Actual: "an empty log"}
+		return &report.Error{Code: report.CodeRegistryPlace, Expected: "the genesis registry at leaf 0", Actual: "an empty log"}
 	}
-	g := &registry{}
+	var last *registry
 	fold := func(first uint64, leaves [][]byte) error {
 		for i, leaf := range leaves {
-			if err := g.fold(leaf, first+uint64(i), pin); err != nil {
+			next, err := last.fold(leaf, first+uint64(i), pin)
+			if err != nil {
 				return fmt.Errorf("the registry, at leaf %d: %w", first+uint64(i), err)
 			}
+			last = next
 		}
 		return nil
 	}
 	if err := r.Leaves(0, 1, fold); err != nil {
-		return nil, err
+		return err
 	}
 	for from, more := uint64(1), x != nil && r.Covered > 1; more; {
 		page, err := x.Search(index.Query{Kind: index.KindRegistry}, from, index.MaxPage)
 		if err != nil {
-			return nil, fmt.Errorf("the registry, by the index: %w", err)
+			return fmt.Errorf("the registry, by the index: %w", err)
 		}
 		for _, leaf := range page.Leaves {
 			if err := r.Leaves(leaf, leaf+1, fold); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		from, more = page.Next, page.More
 	}
-	return g, r.Leaves(max(1, r.Covered), r.Size, fold)
-}
-
-// fold applies leaf if it is a registry statement. Leaf 0 always is.
-func (g *registry) fold(leaf []byte, index uint64, pin trust.Pin) error {
-	if index > 0 && !bytes.Contains(leaf, []byte(dsse.RegistryType)) {
-		return nil // most leaves, told at the price of a scan
-	}
-	env, err := dsse.ParseLeaf(leaf)
-	if err != nil {
+	if err := r.Leaves(max(1, r.Covered), r.Size, fold); err != nil {
 		return err
 	}
-	switch {
-	case index == 0:
-		g.Registry, err = trust.Genesis(env, index, pin)
-	case env.Type == dsse.RegistryType:
-		g.Registry, err = g.Apply(env, index)
-	default:
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	g.envelopes = append(g.envelopes, env.JSON())
+	g.newest.Store(&pair{last: last})
 	return nil
 }
 
-// chain proves every registry leaf in the tree of size.
-func (g *registry) chain(l *rlog.Log, size uint64) ([]bundle.RegistryLeaf, error) {
-	chain := make([]bundle.RegistryLeaf, len(g.envelopes))
-	for i, index := range g.Leaves() {
+// fold applies leaf if it is a registry statement. Leaf 0 always is.
+func (r *registry) fold(leaf []byte, index uint64, pin trust.Pin) (*registry, error) {
+	if index > 0 && !bytes.Contains(leaf, []byte(dsse.RegistryType)) {
+		return r, nil // most leaves, told at the price of a scan
+	}
+	env, err := dsse.ParseLeaf(leaf)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case index == 0:
+		genesis, err := trust.Genesis(env, index, pin)
+		if err != nil {
+			return nil, err
+		}
+		return &registry{genesis, [][]byte{env.JSON()}}, nil
+	case env.Type == dsse.RegistryType:
+		return r.follow(env, index)
+	}
+	return r, nil
+}
+
+// chain proves every registry leaf of the tree of size in it.
+func (r *registry) chain(l *rlog.Log, size uint64) ([]bundle.RegistryLeaf, error) {
+	chain := make([]bundle.RegistryLeaf, 0, len(r.envelopes))
+	for i, index := range r.Leaves() {
+		if index >= size { // of a larger tree than the one that is proven
+			break
+		}
 		proof, err := l.InclusionProof(index, size)
 		if err != nil {
 			return nil, err
 		}
-		chain[i] = bundle.RegistryLeaf{Envelope: g.envelopes[i], Index: index, Proof: proof}
+		chain = append(chain, bundle.RegistryLeaf{Envelope: r.envelopes[i], Index: index, Proof: proof})
 	}
 	return chain, nil
 }

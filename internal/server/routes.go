@@ -31,6 +31,7 @@ func routes() []route {
 		{"/v1/proofs/inclusion", http.MethodGet, []string{"index", "size"}, (*Server).inclusion, false},
 		{"/v1/proofs/consistency", http.MethodGet, []string{"from", "to"}, (*Server).consistency, false},
 		{"/v1/registry", http.MethodGet, nil, (*Server).registryChain, false},
+		{"/v1/registry", http.MethodPost, nil, (*Server).changeRegistry, false},
 		{"/v1/limits", http.MethodGet, nil, (*Server).limitsAnswer, false},
 		{"/checkpoint", http.MethodGet, nil, (*Server).checkpoint, false},
 		{"/tile/{…}", http.MethodGet, nil, (*Server).tile, false},

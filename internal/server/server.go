@@ -44,7 +44,7 @@ type Config struct {
 // concurrent use.
 type Server struct {
 	log      *rlog.Log
-	registry *registry
+	registry *registries
 	index    *derived // nil where there is none
 	logger   *slog.Logger
 	limits   limits
@@ -55,6 +55,7 @@ type Server struct {
 	witnesses []*witnessAnchor // never changed
 
 	held      atomic.Int64 // bytes of bodies that are in memory or on their way
+	changes   atomic.Int64 // the same, of registry statements
 	receivers receivers
 	misled    sync.Once // for the operator to be told once of HTTP-HOST
 	buffers   sync.Pool // of *[]byte, for answers

@@ -41,6 +41,7 @@ var statuses = map[report.Code]int{
 	report.CodeLeafForm:          http.StatusBadRequest,
 	report.CodePayloadType:       http.StatusUnprocessableEntity,
 	report.CodeRegistryElsewhere: http.StatusUnprocessableEntity,
+	report.CodeReceiptElsewhere:  http.StatusUnprocessableEntity,
 
 	// Its payload, as encoded.
 	report.CodeCBORTruncated:    http.StatusBadRequest,
@@ -103,6 +104,24 @@ var statuses = map[report.Code]int{
 	report.CodeStatementUnknown: http.StatusNotFound,
 	report.CodeIndexAbsent:      http.StatusNotFound,
 	report.CodeWitnessesNone:    http.StatusUnprocessableEntity,
+
+	// The registry: a statement that does not follow from the head is a conflict,
+	// one that nobody may make is forbidden, one that breaks a rule is void.
+	report.CodeRegistryPrev:       http.StatusConflict,
+	report.CodeRegistrySigner:     http.StatusForbidden,
+	report.CodeRegistryQuorum:     http.StatusForbidden,
+	report.CodeSignatureNoKey:     http.StatusForbidden,
+	report.CodeRegistrySchema:     http.StatusUnprocessableEntity,
+	report.CodeRegistryLog:        http.StatusUnprocessableEntity,
+	report.CodeRegistryVersion:    http.StatusUnprocessableEntity,
+	report.CodeRegistryThreshold:  http.StatusUnprocessableEntity,
+	report.CodeRegistryKeyReused:  http.StatusUnprocessableEntity,
+	report.CodeRegistryKeyWeak:    http.StatusUnprocessableEntity,
+	report.CodeRegistryKeyForeign: http.StatusUnprocessableEntity,
+	report.CodeRegistryRole:       http.StatusUnprocessableEntity,
+	report.CodeRegistryStatus:     http.StatusUnprocessableEntity,
+	report.CodeRegistryState:      http.StatusUnprocessableEntity,
+	report.CodeRegistryLimit:      http.StatusRequestEntityTooLarge,
 
 	// Tiles.
 	report.CodeTilePath:   http.StatusNotFound,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
@@ -43,31 +44,16 @@ func (s *Server) submit(w http.ResponseWriter, r *request) error {
 	if err := r.wait(); err != nil {
 		return err
 	}
-	reserve := r.ContentLength
-	if reserve < 0 {
-		reserve = MaxBody
-	}
-	if reserve > MaxBody {
-		return tooLarge(fmt.Sprint(reserve))
-	}
-	parse, err := parserFor(r.Header)
+	body, err := s.receive(w, r.Request, &s.held, s.limits.held)
 	if err != nil {
 		return err
 	}
-	defer s.held.Add(-reserve)
-	if held := s.held.Add(reserve); held > s.limits.held {
-		return &report.Error{
-			Code:     report.CodeBusy,
-			Expected: fmt.Sprintf("at most %d bytes of submissions at a time", s.limits.held),
-			Actual:   fmt.Sprint(held),
-			Fix:      "submit the same envelope again later",
-		}
+	defer body.done()
+	parse := parseJSON
+	if body.leaf {
+		parse = parseLeaf
 	}
-	body, err := s.readBody(w, r.Request)
-	if err != nil {
-		return err
-	}
-	sub, err := parse(body)
+	sub, err := parse(body.bytes)
 	if err != nil {
 		return err
 	}
@@ -110,20 +96,56 @@ func (r *request) wait() error {
 	return badQuery(r.URL, "wait=durable, integrated or witnessed")
 }
 
-// parserFor chooses how to read a body by its Content-Type.
-func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
+// posted is a body in memory. It counts until done.
+type posted struct {
+	bytes []byte
+	leaf  bool // it is said to be a canonical leaf, and else DSSE JSON
+	done  func()
+}
+
+// receive reads the body of a submission, of which at most most bytes are held
+// at a time.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, held *atomic.Int64, most int64) (p posted, err error) {
+	reserve := r.ContentLength
+	if reserve < 0 {
+		reserve = MaxBody
+	}
+	if reserve > MaxBody {
+		return p, tooLarge(fmt.Sprint(reserve))
+	}
+	if p.leaf, err = isLeaf(r.Header); err != nil {
+		return p, err
+	}
+	p.done = func() { held.Add(-reserve) }
+	if n := held.Add(reserve); n > most {
+		p.done()
+		return p, &report.Error{
+			Code:     report.CodeBusy,
+			Expected: fmt.Sprintf("at most %d bytes of submissions at a time", most),
+			Actual:   fmt.Sprint(n),
+			Fix:      "submit the same envelope again later",
+		}
+	}
+	if p.bytes, err = s.readBody(w, r); err != nil {
+		p.done()
+	}
+	return p, err
+}
+
+// isLeaf tells the two forms of a body apart by its Content-Type.
+func isLeaf(h http.Header) (bool, error) {
 	for _, enc := range h.Values("Content-Encoding") {
 		if !strings.EqualFold(enc, "identity") {
-			return nil, &report.Error{Code: report.CodeHTTPEncoding, Expected: "a body without content coding", Actual: fmt.Sprintf("%q", enc)}
+			return false, &report.Error{Code: report.CodeHTTPEncoding, Expected: "a body without content coding", Actual: fmt.Sprintf("%q", enc)}
 		}
 	}
 	types := h.Values("Content-Type")
 	if len(types) == 1 {
 		switch types[0] {
 		case LeafType:
-			return parseLeaf, nil
+			return true, nil
 		case DSSEType, JSONType:
-			return parseJSON, nil
+			return false, nil
 		}
 		// JSON is UTF-8; some clients say so.
 		t, params, err := mime.ParseMediaType(types[0])
@@ -132,12 +154,12 @@ func parserFor(h http.Header) (func([]byte) (*submission, error), error) {
 		switch {
 		case err != nil || len(params) > 1 || len(params) == 1 && !named:
 		case t == LeafType && !named:
-			return parseLeaf, nil
+			return true, nil
 		case (t == DSSEType || t == JSONType) && utf8:
-			return parseJSON, nil
+			return false, nil
 		}
 	}
-	return nil, &report.Error{
+	return false, &report.Error{
 		Code: report.CodeHTTPType, Where: "Content-Type",
 		Expected: "one of " + accepted, Actual: fmt.Sprintf("%q", strings.Join(types, ", ")),
 	}
@@ -191,9 +213,9 @@ func tooLarge(actual string) error {
 // sequence puts a into the log, or finds it there. Whether the key may still
 // sign is asked only of a new statement.
 func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
-	if _, ok := s.registry.MaySign(a.signer); ok {
+	if _, ok := a.registry.MaySign(a.signer); ok {
 		return s.log.Submit(r.Context(), rlog.Item{
-			Leaf: a.leaf, Statement: a.statement, RegistryVersion: s.registry.Version(),
+			Leaf: a.leaf, Statement: a.statement, RegistryVersion: a.registry.Version(),
 		})
 	}
 	index, ok, err := s.log.Lookup(a.statement)
@@ -201,12 +223,7 @@ func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
 		return rlog.Result{}, err
 	}
 	if !ok {
-		return rlog.Result{}, &report.Error{
-			Code:     report.CodeKeyEnded,
-			Expected: "a key that was neither retired nor revoked",
-			Actual:   a.signer.String(),
-			Fix:      "sign with a key that the registry lists",
-		}
+		return rlog.Result{}, keyEnded(a.signer)
 	}
 	res, err := s.log.Prove(index)
 	res.Repeat = true
@@ -222,7 +239,7 @@ func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Resu
 	}
 	if withChain {
 		var err error
-		if b.Registry, err = s.registry.chain(s.log, res.Head.Size); err != nil {
+		if b.Registry, err = s.registry.durable(res.Head.Size).chain(s.log, res.Head.Size); err != nil {
 			return err
 		}
 	}

@@ -66,17 +66,19 @@ func New(t testing.TB) *Log {
 func On(t testing.TB, fs durable.FS) *Log {
 	t.Helper()
 	addition := func(name string, role trust.Role) trust.Addition {
-		return trust.Addition{Key: trust.PublicKey(Key(name).Public().(ed25519.PublicKey)), Name: name, Role: role}
+		return trust.Addition{Key: Public(name), Name: name, Role: role}
 	}
-	files, err := server.Create(fs, server.Founding{
-		Origin:        Origin,
-		LogKey:        Key(Origin),
-		RegistrarName: Registrar,
-		RegistrarKey:  Key(Registrar),
-		Keys: []trust.Addition{
-			addition(Engine, trust.Engine), addition(Engine2, trust.Engine), addition(Approver, trust.Approver),
-		},
-	})
+	genesis, err := trust.NewGenesis(Origin, 1, []trust.Addition{
+		addition(Registrar, trust.Registrar), addition(Engine, trust.Engine), addition(Engine2, trust.Engine), addition(Approver, trust.Approver),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := trust.SignStatement(genesis, Key(Registrar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := server.Create(fs, server.Founding{Origin: Origin, LogKey: Key(Origin), Genesis: env})
 	if err != nil {
 		t.Fatal(err)
 	}

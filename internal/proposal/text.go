@@ -1,0 +1,140 @@
+package proposal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/obstat/obstat/dsse"
+	"github.com/obstat/obstat/internal/dagcbor"
+	"github.com/obstat/obstat/trust"
+)
+
+// Text says for a person what the statement would change. All of it is worked
+// out from the registry that was verified, and nothing is what the file says of
+// itself. Names are of a narrow alphabet, so no terminal is misled.
+func (o *Opened) Text() string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&b, "Registry of the log %s\n", o.After.Log())
+	if o.Before == nil {
+		row("now", "none: this is the genesis of a new log, and its statement is what verifiers pin")
+	} else {
+		leaves := o.Before.Leaves()
+		row("now", "version %d, statement %s, leaf %d", o.Before.Version(), o.Before.Registry.Head(), leaves[len(leaves)-1])
+		row("", "%s", proven(o.Before.Head.Size, o.Before.Signed))
+	}
+	row("proposed", "version %d, statement %s", o.Statement.Version, dagcbor.Sum(o.Payload))
+	b.WriteString("\nChanges\n")
+	for _, line := range o.changes() {
+		b.WriteString("  " + line + "\n")
+	}
+	if warnings := o.warnings(); len(warnings) > 0 {
+		b.WriteString("\nMind\n")
+		for _, w := range warnings {
+			b.WriteString("  " + w + "\n")
+		}
+	}
+	b.WriteString("\nSignatures\n")
+	b.WriteString(o.signatures())
+	return b.String()
+}
+
+func (o *Opened) changes() []string {
+	if o.Before == nil {
+		return Changes(nil, o.After, o.Statement)
+	}
+	return Changes(o.Before.Registry, o.After, o.Statement)
+}
+
+func (o *Opened) signatures() string {
+	var b strings.Builder
+	before, after := o.Counts()
+	if o.Before != nil {
+		fmt.Fprintf(&b, "  %d of the %d that version %d asks for\n", before, o.Before.Threshold(), o.Before.Version())
+	}
+	fmt.Fprintf(&b, "  %d of the %d that version %d asks for\n", after, o.After.Threshold(), o.After.Version())
+	for _, s := range o.Sigs {
+		k, _ := o.After.Key(s.By)
+		fmt.Fprintf(&b, "  signed by %s, key %s\n", k.Name, s.By)
+	}
+	return b.String()
+}
+
+// Changes says in one line each what a statement changes; before is nil for a
+// genesis.
+func Changes(before, after *trust.Registry, s *trust.Statement) []string {
+	var lines []string
+	line := func(sign string, k trust.Key, what string) {
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%s %-9s %-20s key %s  %s", sign, k.Role, k.Name, k.ID, what), " "))
+	}
+	key := func(p trust.PublicKey) trust.Key {
+		k, _ := after.Key(dsse.IDOf(p[:]))
+		return k
+	}
+	for _, a := range s.Add {
+		line("+", key(a.Key), "")
+	}
+	for _, p := range s.Retire {
+		line("-", key(p), "retired: signs nothing behind this statement; what it signed stays")
+	}
+	for _, r := range s.Revoke {
+		what := "revoked: disowned from the leaf of this statement on"
+		if r.HasFrom {
+			what = fmt.Sprintf("revoked: disowned from leaf %d on", r.From)
+		}
+		line("x", key(r.Key), what)
+	}
+	was := "none"
+	if before != nil {
+		was = threshold(before)
+	}
+	if is := threshold(after); is != was {
+		lines = append(lines, fmt.Sprintf("= a change is signed by %s, before: %s", is, was))
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "none: the same keys and threshold in a new version")
+	}
+	return lines
+}
+
+func threshold(r *trust.Registry) string {
+	return fmt.Sprintf("%d of %d registrars", r.Threshold(), len(Able(r, trust.Registrar)))
+}
+
+// Able returns the keys of a role that may sign behind the last statement.
+func Able(r *trust.Registry, role trust.Role) (keys []trust.Key) {
+	for _, k := range r.Keys() {
+		if _, ok := r.MaySign(k.ID); ok && k.Role == role {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// warnings name what cannot be undone.
+func (o *Opened) warnings() []string {
+	var w []string
+	registrars := Able(o.After, trust.Registrar)
+	if len(registrars) == o.After.Threshold() {
+		w = append(w, "every registrar's key will be needed: when one is lost, the registry can never change again")
+	}
+	if len(Able(o.After, trust.Engine)) == 0 {
+		w = append(w, "no engine will be left, so the log will take no receipts but decisions")
+	}
+	persons := map[string]bool{}
+	for _, k := range registrars {
+		persons[k.Name] = true
+	}
+	if len(persons) < o.After.Threshold() {
+		w = append(w, fmt.Sprintf("the registrars' keys are in %d hands, which is less than the threshold of %d", len(persons), o.After.Threshold()))
+	}
+	for _, r := range o.Statement.Revoke {
+		if r.HasFrom {
+			w = append(w, "disowning cannot be taken back: a revocation may only be lowered")
+			break
+		}
+	}
+	return w
+}
