@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
 )
 
 // Chain collects the registry leaves of a site, proven under its checkpoint. It
@@ -51,11 +51,8 @@ func Chain(site fs.FS) (*bundle.Chain, error) {
 			return nil, err
 		}
 		for at, entry := range entries {
-			if !bytes.Contains(entry, []byte(dsse.RegistryType)) {
-				continue // most leaves, told at the price of a scan
-			}
 			env, err := dsse.ParseLeaf(entry)
-			if err != nil || env.Type != dsse.RegistryType {
+			if err != nil || !trust.IsRegistryType(env.Type) {
 				continue
 			}
 			l := bundle.RegistryLeaf{Envelope: env.JSON(), Index: p.first + uint64(at)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
@@ -45,7 +46,7 @@ func (a *auditor) foldPiece(p *piece) {
 		if l.kind != registryLeaf {
 			continue
 		}
-		if l.env.Type != dsse.RegistryType {
+		if !trust.IsRegistryType(l.env.Type) {
 			a.breakAt(l.index, unchecked(report.CodeVersionUnknown, dsse.RegistryType, l.env.Type))
 			return
 		}
@@ -106,7 +107,8 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 	}
 	add(r, CheckForm, unread(CheckForm, ""))
 	add(r, CheckSchema, unread(CheckSchema, ""))
-	add(r, CheckRegistry, a.registryCheck(unread))
+	add(r, CheckRegistry, a.registryCheck(r, unread))
+	a.concludeSuccession(r)
 	signatures := unread(CheckSignatures, "")
 	if a.resume.check.Answer == report.Refuted && signatures.Answer == report.Verified {
 		signatures = waits(CheckResume) // those that were skipped are of other leaves
@@ -134,7 +136,7 @@ func (a *auditor) conclude(r *report.Report, interrupted bool) error {
 		r.AddFact("registry", fmt.Sprintf("version %d, statement %s", a.registry.Version(), a.registry.Head()))
 		r.AddFact("keys", strconv.Itoa(len(a.registry.Keys())))
 		for _, k := range a.registry.Keys() {
-			if from, disowned := a.registry.DisownedFrom(k.ID); disowned {
+			if from, disowned := a.known().DisownedFrom(k.ID); disowned {
 				r.AddFact("disowned", fmt.Sprintf("%s %s, key %s, from leaf %d on", k.Role, k.Name, k.ID, from))
 			}
 		}
@@ -212,8 +214,12 @@ func (a *auditor) concludeGrowth(r *report.Report, interrupted bool) error {
 	return nil
 }
 
-func (a *auditor) registryCheck(check func(name, held string) report.Check) report.Check {
-	switch k := a.keys(); {
+func (a *auditor) registryCheck(r *report.Report, check func(name, held string) report.Check) report.Check {
+	k := a.keys()
+	if a.o.Registry != nil && k.registry == nil {
+		r.Ignored = append(r.Ignored, "the caller's registry chain: the log's own did not come from a genesis that a trust file pins")
+	}
+	switch {
 	case a.head.Size == 0:
 		return unchecked(report.CodeLogEmpty, "the genesis statement at leaf 0", "no leaf")
 	case k.plain != nil:
@@ -222,12 +228,66 @@ func (a *auditor) registryCheck(check func(name, held string) report.Check) repo
 		return k.why
 	}
 	c := check(CheckRegistry, "complete as of this tree size")
-	if c.Answer == report.Verified && a.o.Engines.HasAsOf {
+	if c.Answer != report.Verified {
+		return c
+	}
+	if z, frozen := a.registry.Frozen(); frozen && z.Leaf+1 < a.head.Size {
+		return refuted(&report.Error{Code: report.CodeLogFrozen, Expected: fmt.Sprintf("nothing behind leaf %d, which froze the log", z.Leaf), Actual: fmt.Sprintf("a tree of %d leaves", a.head.Size)})
+	}
+	if a.o.Engines.HasAsOf {
 		if _, err := a.o.Engines.Complete(a.registry); err != nil {
 			return refuted(err)
 		}
 	}
+	return a.callersChain(r, c)
+}
+
+// callersChain folds the caller's registry chain beside the log's own, where c is
+// what the log's own came to.
+func (a *auditor) callersChain(r *report.Report, c report.Check) report.Check {
+	if a.o.Registry == nil {
+		return c
+	}
+	var used report.Check
+	a.later, used = bundle.Later(a.registry, a.head, a.o.Registry, a.o.Policy, a.o.Engines)
+	switch {
+	case used.Answer == report.Refuted:
+		return used
+	case used.Answer == report.NotChecked:
+		r.Ignored = append(r.Ignored, fmt.Sprintf("the caller's registry chain: %s, expected %s, got %s", used.Code, used.Expected, used.Actual))
+	case a.later != a.registry:
+		c.Note += fmt.Sprintf("; the caller's chain goes on to version %d", a.later.Version())
+	}
 	return c
+}
+
+// concludeSuccession adds the check of the caller's successions, and how the log
+// ended or began.
+func (a *auditor) concludeSuccession(r *report.Report) {
+	if a.registry != nil {
+		if p, ok := a.registry.Predecessor(); ok {
+			r.AddFact("predecessor", fmt.Sprintf("%s, which ended with %d leaves", p.Log, p.Size))
+		}
+		if z, ok := a.registry.Frozen(); ok {
+			goesOn := "and nobody is named who goes on"
+			if z.Heir != nil {
+				goesOn = "and " + z.Heir.Log + " goes on"
+			}
+			r.AddFact("frozen", fmt.Sprintf("by leaf %d, %s", z.Leaf, goesOn))
+		}
+	}
+	if len(a.o.Successions) == 0 {
+		return
+	}
+	c := a.succession
+	switch {
+	case c.Code == "":
+		c = unchecked(report.CodeTrustNotGiven, "an engine trust file", "none")
+	case a.ended != nil && a.head.Size > a.ended.From.Size:
+		c = refuted(&report.Error{Code: report.CodeLogEnded, Expected: fmt.Sprintf("a tree of at most %d leaves, with which the log ended", a.ended.From.Size), Actual: strconv.FormatUint(a.head.Size, 10)})
+	}
+	add(r, bundle.CheckSuccession, c)
+	r.Require(bundle.CheckSuccession)
 }
 
 // once looks for a statement that stands in two leaves.

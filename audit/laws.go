@@ -10,6 +10,7 @@ import (
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/receipt/laws"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
 )
 
 // Laws is what Options.Require takes for all laws together.
@@ -52,8 +53,17 @@ func (a *auditor) disowned(key uint32, index uint64) bool {
 	if a.registry == nil || int(key) >= len(a.signers) {
 		return false
 	}
-	from, is := a.registry.DisownedFrom(a.signers[key])
+	from, is := a.known().DisownedFrom(a.signers[key])
 	return is && from <= index
+}
+
+// known is the registry as far as anybody knows it: the log's own, or a later one
+// by the caller.
+func (a *auditor) known() *trust.Registry {
+	if a.later != nil {
+		return a.later
+	}
+	return a.registry
 }
 
 // number returns a signer's place in the order in which signers came.

@@ -139,7 +139,7 @@ func (p *piece) readLeaf(i int, entry []byte) {
 	switch {
 	case env.Type == dsse.ReceiptType, otherVersion(env.Type, dsse.ReceiptType):
 		p.readReceipt(index, env)
-	case env.Type == dsse.RegistryType, otherVersion(env.Type, dsse.RegistryType):
+	case trust.IsRegistryType(env.Type), otherVersion(env.Type, dsse.RegistryType):
 		p.leaves = append(p.leaves, leaf{index: index, env: env, kind: registryLeaf})
 		p.tally["registry"]++
 	default:

@@ -17,6 +17,11 @@ func CheckEnvelope(data []byte, o Options) *report.Report {
 		return unreadable("receipt", data, err, RequiredOfEnvelope(), o)
 	}
 	j := &judge{o: o}
+	names := append(RequiredOfEnvelope(), o.Require...)
+	if o.Registry != nil { // an envelope alone is of no log; the registry is
+		j.follow(o.Registry.Checkpoint, o)
+		o = j.o
+	}
 	j.readEnvelope(doc, carried)
 	j.readRegistry()
 	r := &report.Report{Command: "receipt"}
@@ -25,6 +30,10 @@ func CheckEnvelope(data []byte, o Options) *report.Report {
 	add(r, CheckSignature, j.signature())
 	add(r, CheckIdentity, j.identity())
 	add(r, CheckSigner, j.knownSigner())
+	if len(o.Successions) > 0 {
+		add(r, CheckSuccession, j.followed())
+		names = append(names, CheckSuccession)
+	}
 	r.Says = j.content.says
 	if j.content.values == nil {
 		j.content.values = map[string]string{}
@@ -34,7 +43,7 @@ func CheckEnvelope(data []byte, o Options) *report.Report {
 		add(r, expectName(e), j.expect(e))
 	}
 	r.Ignored = j.ignored
-	require(r, append(RequiredOfEnvelope(), o.Require...), o)
+	require(r, names, o)
 	return r
 }
 

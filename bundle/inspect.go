@@ -126,8 +126,15 @@ func showJSON(r *report.Report, data []byte) error {
 			return err
 		}
 		return showFork(r, f)
+	case jcs.String(SuccessionMediaType):
+		s, err := ParseSuccession(data)
+		if err != nil {
+			return err
+		}
+		return showSuccession(r, s)
 	}
-	if said, _ := mediaType.(jcs.String); otherVersion(string(said), ChainMediaType) || otherVersion(string(said), ForkMediaType) {
+	if said, _ := mediaType.(jcs.String); otherVersion(string(said), ChainMediaType) || otherVersion(string(said), ForkMediaType) ||
+		otherVersion(string(said), SuccessionMediaType) {
 		return refuse(report.CodeVersionUnknown, "/mediaType", "version 1", strconv.Quote(string(said)))
 	}
 	b, err := Parse(data)
@@ -202,6 +209,31 @@ func showFork(r *report.Report, f *Fork) error {
 		r.AddFact("proof", strconv.Itoa(len(f.Proof))+" hashes")
 	}
 	return nil
+}
+
+func showSuccession(r *report.Report, s *Succession) error {
+	r.Says = "evidence that one log goes on as another"
+	for _, half := range []struct {
+		name  string
+		chain *Chain
+	}{{"predecessor ", s.Predecessor}, {"successor ", s.Successor}} {
+		note, err := checkpoint.ParseNote(half.chain.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if err := showNote(r, half.name, note); err != nil {
+			return err
+		}
+		r.AddFact(half.name+"registry", strconv.Itoa(len(half.chain.Leaves))+" leaves")
+	}
+	if s.Freeze == nil {
+		return nil
+	}
+	loose, err := dsse.ParseJSON(s.Freeze)
+	if err != nil {
+		return err
+	}
+	return showBlock(r, "/freeze", loose.Payload)
 }
 
 func showGrowth(r *report.Report, data []byte) error {

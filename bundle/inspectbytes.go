@@ -139,9 +139,21 @@ func saysOf(typ string, payload []byte) (says, receiptCID string) {
 			return describe(d).says, d.ReceiptCID.String()
 		}
 	}
-	if typ == dsse.RegistryType {
+	switch typ {
+	case dsse.RegistryType:
 		if s, err := trust.DecodeStatement(payload); err == nil {
 			says = fmt.Sprintf("a registry statement of %s, version %d", s.Log, s.Version)
+		}
+	case dsse.FreezeType:
+		if z, err := trust.DecodeFreeze(payload); err == nil {
+			says = "the freeze of " + z.Log
+			if z.Heir != nil {
+				says += ", which goes on as " + z.Heir.Log
+			}
+		}
+	case dsse.SuccessorType:
+		if s, err := trust.DecodeSuccessor(payload); err == nil {
+			says = fmt.Sprintf("%s as the successor of %s, which ended with %d leaves", s.Log, s.Predecessor.Log, s.Predecessor.Size)
 		}
 	}
 	return says, ""

@@ -36,6 +36,9 @@ type judge struct {
 	chainHead report.Check // of the checkpoint in which that chain stands
 	forked    bool         // the log signed two roots for one size
 
+	succession report.Check // of the caller's successions
+	ended      *Followed    // where the log itself ended; nil where nobody says so
+
 	form, schema, checkpoint report.Check
 	disclosed                []report.Fact
 	ignored                  []string

@@ -13,8 +13,11 @@ type Options struct {
 	Policy   *trust.Policy  // log keys, witnesses, quorum
 	Engines  *trust.Engines // whose receipts are believed, and in which log
 	Registry *Chain         // a registry chain by the caller, beside the artifact's own
-	Expect   []Expectation  // content that becomes a required check
-	Require  []string       // checks that become required, by name
+	// Successions lead from the log that Engines names to those that go on. With
+	// them the trust files of a log reach what its successors hold.
+	Successions []*Succession
+	Expect      []Expectation // content that becomes a required check
+	Require     []string      // checks that become required, by name
 }
 
 // Expectation asks that a value of the content be this one; Key is one of
@@ -49,7 +52,7 @@ func RequiredOfEnvelope() []string {
 
 // Requirable returns every name that Options.Require may hold.
 func Requirable() []string {
-	return append(RequiredOfBundle(), CheckSigner, CheckKeyNotDisowned, CheckRegistryComplete, CheckDisclosures)
+	return append(RequiredOfBundle(), CheckSigner, CheckKeyNotDisowned, CheckRegistryComplete, CheckSuccession, CheckDisclosures)
 }
 
 func verified(note string) report.Check {

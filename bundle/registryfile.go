@@ -25,9 +25,14 @@ func ParseRegistryFile(b []byte) (*Chain, error) {
 
 // RegistryFileCheck is the check of a registry file that ParseRegistryFile did
 // not read. Its content is an artifact's and so never a matter of usage.
-func RegistryFileCheck(err error) report.Check {
+func RegistryFileCheck(err error) report.Check { return fileCheck("registry file", err) }
+
+// SuccessionFileCheck is the same of a file that ParseSuccession did not read.
+func SuccessionFileCheck(err error) report.Check { return fileCheck("succession file", err) }
+
+func fileCheck(name string, err error) report.Check {
 	c := refuted(err)
-	c.Name, c.Required = "registry file", true
+	c.Name, c.Required = name, true
 	switch c.Code {
 	case report.CodeInputEmpty, report.CodeVersionUnknown, report.CodeRegistryNotGiven:
 		c.Answer = report.NotChecked

@@ -103,7 +103,7 @@ func (j *judge) readRegistry() {
 		j.registry, j.chain, j.chainHead = own, verified(""), j.checkpoint
 	case !alike(own, j.registry):
 		j.registry, j.chain = nil, refuted(&report.Error{Code: report.CodeRegistryDiverged, Expected: "the chain in the bundle and the caller's to begin alike", Actual: "two that do not"})
-	case own.Version() > j.registry.Version():
+	case further(own, j.registry):
 		j.registry, j.chainHead = own, j.checkpoint
 	}
 }
@@ -189,7 +189,18 @@ func FoldLeaf(reg *trust.Registry, l RegistryLeaf, head checkpoint.Checkpoint, p
 	} else {
 		reg, err = reg.Apply(env, l.Index)
 	}
-	return reg, env, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return reg, env, goesOn(reg, head.Size)
+}
+
+// goesOn refuses a tree that has leaves behind the one that froze the log.
+func goesOn(r *trust.Registry, size uint64) error {
+	if z, frozen := r.Frozen(); frozen && z.Leaf+1 < size {
+		return &report.Error{Code: report.CodeLogFrozen, Expected: fmt.Sprintf("a tree of %d leaves, whose last froze the log", z.Leaf+1), Actual: fmt.Sprintf("one of %d", size)}
+	}
+	return nil
 }
 
 // alike reports whether one registry begins as the other does.
@@ -200,7 +211,58 @@ func alike(a, b *trust.Registry) bool {
 			return false
 		}
 	}
+	za, frozenA := a.Frozen()
+	zb, frozenB := b.Frozen()
+	switch {
+	case frozenA && frozenB:
+		return za.Leaf == zb.Leaf && za.Statement == zb.Statement
+	case frozenA: // nothing stands behind
+		return len(b.Leaves()) == n
+	case frozenB:
+		return len(a.Leaves()) == n
+	}
 	return true
+}
+
+// further reports whether one registry, which begins as the other does, says more.
+func further(a, b *trust.Registry) bool {
+	_, ends := a.Frozen()
+	return a.Version() > b.Version() || ends
+}
+
+// Later folds a registry chain by the caller beside the registry of the whole log
+// of a tree, and returns the one that says more, of the two. The check is verified
+// where the chain could be used.
+func Later(own *trust.Registry, tree checkpoint.Checkpoint, c *Chain, p *trust.Policy, e *trust.Engines) (*trust.Registry, report.Check) {
+	head, err := readHead(c.Checkpoint)
+	if err != nil {
+		return own, refuted(under("the caller's chain", err))
+	}
+	if head.Origin != e.Origin {
+		return own, unchecked(report.CodeLogOther, "a registry chain of "+e.Origin, strconv.Quote(head.Origin))
+	}
+	if _, opened := OpenHead(c.Checkpoint, head.Origin, p); opened.Answer != report.Verified {
+		return own, opened
+	}
+	if head.Size == tree.Size && head.Root != tree.Root {
+		return own, refuted(&report.Error{Code: report.CodeLogForked, Expected: fmt.Sprintf("one root for %d leaves", tree.Size), Actual: "two, both signed"})
+	}
+	pin := trust.Pin{Origin: e.Origin, Genesis: e.Genesis, Foreign: p.Foreign()}
+	r, err := FoldChain(c.Leaves, head, pin)
+	if err != nil {
+		return own, refuted(under("the caller's chain", err))
+	}
+	diverged := !alike(own, r)
+	for v, leaf := range r.Leaves() { // a whole log has all that stand in it
+		diverged = diverged || leaf < tree.Size && v >= len(own.Leaves())
+	}
+	if diverged {
+		return own, refuted(&report.Error{Code: report.CodeRegistryDiverged, Expected: "the registry in the log and the caller's chain to begin alike", Actual: "two that do not"})
+	}
+	if further(r, own) {
+		own = r
+	}
+	return own, verified("")
 }
 
 // placed says why the leaf's index is not proven, if it is not.
@@ -264,6 +326,9 @@ func (j *judge) listedAt() report.Check {
 
 func (j *judge) listedIn(index uint64) report.Check {
 	id := keyOf(j.frame.Call.By)
+	if err := goesOn(j.registry, j.head.Size); err != nil {
+		return refuted(err)
+	}
 	if _, ok := j.registry.ListedAt(id, index); ok {
 		return verified(j.shown(index))
 	}

@@ -80,7 +80,9 @@ func require(r *report.Report, names []string, o Options) {
 // (spec/bundle.md#verifying). The result does not depend on anything but the
 // arguments.
 func Verify(b *Bundle, o Options) *report.Report {
-	j := &judge{o: o, bundle: b}
+	j := &judge{bundle: b}
+	j.follow(b.Proof.Checkpoint, o)
+	o = j.o
 	j.readEnvelope(b.Envelope, b.leaf)
 	j.readHead()
 	j.compareHeads()
@@ -96,6 +98,11 @@ func Verify(b *Bundle, o Options) *report.Report {
 	add(r, CheckKeyListedAt, j.listedAt())
 	add(r, CheckKeyNotDisowned, j.notDisowned())
 	add(r, CheckRegistryComplete, j.registryComplete())
+	names := append(RequiredOfBundle(), o.Require...)
+	if len(o.Successions) > 0 {
+		add(r, CheckSuccession, j.followed())
+		names = append(names, CheckSuccession)
+	}
 	if b.Disclosures != nil {
 		add(r, CheckDisclosures, j.disclosures())
 	} else if slices.Contains(o.Require, CheckDisclosures) {
@@ -106,7 +113,6 @@ func Verify(b *Bundle, o Options) *report.Report {
 		add(r, expectName(e), j.expect(e))
 	}
 	r.Ignored = j.ignored
-	names := append(RequiredOfBundle(), o.Require...)
 	if o.Engines != nil && o.Engines.HasAsOf {
 		names = append(names, CheckKeyNotDisowned, CheckRegistryComplete)
 	}

@@ -13,8 +13,10 @@ package dsse
 
 // Payload types. One never verifies as another, since the type is signed.
 const (
-	ReceiptType  = "application/vnd.obstat.receipt.v1+cbor"
-	RegistryType = "application/vnd.obstat.registry.v1+cbor"
+	ReceiptType   = "application/vnd.obstat.receipt.v1+cbor"
+	RegistryType  = "application/vnd.obstat.registry.v1+cbor"
+	FreezeType    = "application/vnd.obstat.freeze.v1+cbor"
+	SuccessorType = "application/vnd.obstat.successor.v1+cbor"
 )
 
 // Limits, in bytes unless named otherwise (spec/limits.md).

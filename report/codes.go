@@ -119,6 +119,10 @@ const (
 	CodeRegistryState      Code = "REGISTRY-STATE"
 	CodeRegistrySigner     Code = "REGISTRY-SIGNER"
 	CodeRegistryQuorum     Code = "REGISTRY-QUORUM"
+	CodeLogFrozen          Code = "LOG-FROZEN"
+	CodeLogEnded           Code = "LOG-ENDED"
+	CodeSuccessionOpen     Code = "SUCCESSION-OPEN"
+	CodeSuccessionMismatch Code = "SUCCESSION-MISMATCH"
 
 	// Envelopes and leaves (dsse).
 	CodeDSSESyntax       Code = "DSSE-SYNTAX"
@@ -279,17 +283,6 @@ const (
 	CodeDisclosureTwice    Code = "DISCLOSURE-TWICE"
 	CodeNothingDisclosed   Code = "NOTHING-DISCLOSED"
 	CodeExpectationUnmet   Code = "EXPECTATION-UNMET"
-
-	// Witnesses (witness).
-	CodeWitnessLogUnknown Code = "WITNESS-LOG-UNKNOWN"
-	CodeWitnessOldSize    Code = "WITNESS-OLD-SIZE"
-	CodeWitnessConflict   Code = "WITNESS-CONFLICT"
-	CodeWitnessRate       Code = "WITNESS-RATE"
-	CodeWitnessStopped    Code = "WITNESS-STOPPED"
-	CodeWitnessState      Code = "WITNESS-STATE"
-	CodeWitnessLocked     Code = "WITNESS-LOCKED"
-	CodeWitnessConfig     Code = "WITNESS-CONFIG"
-	CodeWitnessList       Code = "WITNESS-LIST"
 
 	// The laws between receipts (receipt/laws).
 	CodeLawNothing       Code = "LAW-NOTHING"
@@ -462,6 +455,10 @@ var Meaning = map[Code]string{
 	CodeRegistryStatus:             "a key's status would move back: unknown, retired or revoked already, or revoked from a later leaf",
 	CodeRegistryState:              "the state digest is not that of the folded registry",
 	CodeRegistrySigner:             "a registry statement is signed by a key that is no registrar",
+	CodeLogEnded:                   "the leaf stands behind the tree at which its log ended, by its registrars",
+	CodeSuccessionOpen:             "nothing shows who goes on where the log ended",
+	CodeSuccessionMismatch:         "the log that ended and the one that goes on do not name each other, or not the same tree",
+	CodeLogFrozen:                  "the log was frozen by its registrars, and nothing stands behind that leaf",
 	CodeRegistryQuorum:             "fewer registrars signed than the threshold asks, before or after the statement",
 	CodeDSSESyntax:                 "the bytes are not one JSON object, or nest too deep",
 	CodeDSSEUTF8:                   "the JSON is not valid UTF-8, or a string holds half of a surrogate pair",
@@ -602,17 +599,6 @@ var Meaning = map[Code]string{
 	CodeExpectationUnmet:     "the content is not what the caller expects",
 	CodeInputUnknown:         "the bytes are none of the artifacts that this program reads",
 	CodeInterrupted:          "the work was interrupted before the check was made",
-
-	// Witnesses (witness).
-	CodeWitnessLogUnknown: "the origin is not on the witness's list of logs, or was never cosigned",
-	CodeWitnessOldSize:    "the old size of an add-checkpoint request is above the size of its checkpoint",
-	CodeWitnessConflict:   "the old size of an add-checkpoint request is not that of the checkpoint cosigned last",
-	CodeWitnessRate:       "more requests than the witness takes",
-	CodeWitnessStopped:    "the witness does not cosign: a write failed, or it is ending",
-	CodeWitnessState:      "what a witness keeps of a log is not what a witness wrote",
-	CodeWitnessLocked:     "another process has the witness's directory",
-	CodeWitnessConfig:     "a witness was configured with keys or logs that cannot be",
-	CodeWitnessList:       "a list of logs is malformed",
 
 	// The laws between receipts (receipt/laws).
 	CodeLawNothing:       "no statement of a run was there to be held against the laws",

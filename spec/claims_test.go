@@ -329,7 +329,7 @@ func TestReportPageHasEveryCheck(t *testing.T) {
 	}
 	// Laws are checks too, and not among the required ones.
 	log = slices.DeleteFunc(log, func(s string) bool { return strings.HasPrefix(s, "law-") })
-	ofLog := append(audit.Required(), audit.CheckGrowth, audit.CheckResume)
+	ofLog := append(audit.Required(), audit.CheckGrowth, audit.CheckResume, bundle.CheckSuccession)
 	if slices.Sort(log); !slices.Equal(log, slices.Sorted(slices.Values(ofLog))) {
 		t.Errorf("of a log the page names %q, the code %q", log, ofLog)
 	}

@@ -147,7 +147,7 @@ func selected(e ast.Expr) string {
 
 var httpStatus = map[string]int{
 	"StatusBadRequest": 400, "StatusForbidden": 403, "StatusNotFound": 404, "StatusMethodNotAllowed": 405,
-	"StatusRequestTimeout": 408, "StatusConflict": 409, "StatusRequestEntityTooLarge": 413,
+	"StatusRequestTimeout": 408, "StatusConflict": 409, "StatusGone": 410, "StatusRequestEntityTooLarge": 413,
 	"StatusUnsupportedMediaType": 415, "StatusMisdirectedRequest": 421, "StatusUnprocessableEntity": 422, "StatusTooManyRequests": 429,
 	"StatusInternalServerError": 500, "StatusServiceUnavailable": 503, "StatusInsufficientStorage": 507,
 }

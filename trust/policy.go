@@ -233,6 +233,17 @@ func (p *Policy) Foreign() []ed25519.PublicKey {
 	return out
 }
 
+// WithLog returns the policy with one more log line. A policy that knows the log
+// already is returned as it is: the caller has said which keys it has.
+func (p *Policy) WithLog(key checkpoint.VKey) *Policy {
+	if p.KnowsLog(key.Name) {
+		return p
+	}
+	more := *p
+	more.logs = append(p.logs[:len(p.logs):len(p.logs)], PolicyLog{Key: key})
+	return &more
+}
+
 // Keys returns the keys to open a checkpoint of origin with: those of the logs
 // of that name, and all witnesses.
 func (p *Policy) Keys(origin string) []checkpoint.VKey {

@@ -25,6 +25,9 @@ type Registry struct {
 	byID      map[dsse.KeyID]int
 	foreign   []ed25519.PublicKey
 	bytes     int // of all leaves
+
+	predecessor *Predecessor // nil: this log is nobody's successor, or does not say so
+	frozen      *Frozen      // nil: not frozen
 }
 
 // Key is one listed key with its history. Versions are registry versions; no
@@ -70,9 +73,16 @@ func Genesis(env *dsse.Envelope, index uint64, pin Pin) (*Registry, error) {
 	return (&Registry{log: s.Log, foreign: pin.Foreign}).apply(env, s, index)
 }
 
-// Apply verifies the next statement, which stands at leaf index, and folds it.
-// It is signed by the threshold of registrars before it and by the one after.
+// Apply verifies what comes next of the registry, which stands at leaf index, and
+// folds it: a registry statement, signed by the threshold of registrars before it
+// and by the one after; a freeze; or, at leaf 1, a successor statement.
 func (r *Registry) Apply(env *dsse.Envelope, index uint64) (*Registry, error) {
+	switch env.Type {
+	case dsse.FreezeType:
+		return r.applyFreeze(env, index)
+	case dsse.SuccessorType:
+		return r.applySuccessor(env, index)
+	}
 	s, err := statementOf(env)
 	if err != nil {
 		return nil, err
@@ -80,15 +90,27 @@ func (r *Registry) Apply(env *dsse.Envelope, index uint64) (*Registry, error) {
 	if err := r.follows(s); err != nil {
 		return nil, err
 	}
-	if last := r.leaves[len(r.leaves)-1]; index <= last {
-		return nil, refuse(report.CodeRegistryPlace, fmt.Sprintf("a leaf behind %d", last), "leaf "+strconv.FormatUint(index, 10))
+	if err := r.behind(index); err != nil {
+		return nil, err
 	}
 	return r.apply(env, s, index)
+}
+
+// IsRegistryType reports whether envelopes of a payload type are part of a
+// registry: they stand in its chain.
+func IsRegistryType(payloadType string) bool {
+	switch payloadType {
+	case dsse.RegistryType, dsse.FreezeType, dsse.SuccessorType:
+		return true
+	}
+	return false
 }
 
 // follows holds a later statement against the head.
 func (r *Registry) follows(s *Statement) error {
 	switch {
+	case r.frozen != nil:
+		return r.isFrozen()
 	case s.Log != r.log:
 		return refuse(report.CodeRegistryLog, r.log, s.Log)
 	case s.Prev != r.Head():
@@ -182,14 +204,18 @@ func (r *Registry) registrar(id dsse.KeyID) bool {
 // signed than their threshold asks, the others are not tried: a stranger, who
 // may list any number of them, costs what the registrars cost.
 func Bind(l *dsse.Loose, r *Registry) (*dsse.Envelope, error) {
-	if l.Type != dsse.RegistryType {
+	if !IsRegistryType(l.Type) || r == nil && l.Type != dsse.RegistryType {
 		return nil, refuse(report.CodeRegistryType, dsse.RegistryType, l.Type)
+	}
+	b := l.Bind()
+	if l.Type != dsse.RegistryType {
+		b.Try(r.registrars())
+		return b.Envelope()
 	}
 	s, err := DecodeStatement(l.Payload)
 	if err != nil {
 		return nil, err
 	}
-	b := l.Bind()
 	if r != nil {
 		if err := r.follows(s); err != nil {
 			return nil, err
@@ -252,12 +278,14 @@ func (r *Registry) Public(id dsse.KeyID) (ed25519.PublicKey, bool) {
 }
 
 // ListedAt returns the key if it could sign the leaf at index: a leaf before
-// index added it, and no leaf before index retired or revoked it.
+// index added it, and no leaf before index retired or revoked it or froze the
+// log.
 func (r *Registry) ListedAt(id dsse.KeyID, index uint64) (Key, bool) {
 	k, ok := r.Key(id)
 	if !ok || r.leaves[k.Added] >= index ||
 		(k.Retired > 0 && r.leaves[k.Retired] < index) ||
-		(k.Revoked > 0 && r.leaves[k.Revoked] < index) {
+		(k.Revoked > 0 && r.leaves[k.Revoked] < index) ||
+		(r.frozen != nil && r.frozen.Leaf < index) {
 		return Key{}, false
 	}
 	return k, true
@@ -294,7 +322,7 @@ func (r *Registry) clone() *Registry {
 	return &Registry{
 		log: r.log, threshold: r.threshold, foreign: r.foreign,
 		heads: slices.Clone(r.heads), leaves: slices.Clone(r.leaves), keys: slices.Clone(r.keys), byID: maps.Clone(r.byID),
-		bytes: r.bytes,
+		bytes: r.bytes, predecessor: r.predecessor, frozen: r.frozen,
 	}
 }
 

@@ -59,10 +59,7 @@ type Revocation struct {
 // name the path, such as "/add/1/name". Whether the statement follows from the
 // version before it is for Genesis and Apply.
 func DecodeStatement(payload []byte) (*Statement, error) {
-	if len(payload) > dsse.MaxPayload {
-		return nil, &report.Error{Code: report.CodeRegistryLimit, Expected: fmt.Sprintf("at most %d bytes", dsse.MaxPayload), Actual: strconv.Itoa(len(payload))}
-	}
-	n, err := dagcbor.Parse(payload)
+	n, err := parsePayload(payload)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,13 @@ TRUST
     key PRINCIPAL ROLE KEY [FROM [TO]]   engine or approver keys, one a line
     as-of SIZE [CID]                all registry leaves below SIZE are known,
                                     and CID is the last (default: the genesis)
+
+  --registry FILE       a later registry chain, or a bundle that carries one: it
+                        may disown what the log or the artifact does not say
+  --succession FILE     evidence that the log goes on as another (logd
+                        succession): the trust files reach both; may be repeated
+  A file that is neither is a check of its own, "registry file" or "succession
+  file".
 `
 
 const helpReceipt = `NAME
@@ -54,8 +61,7 @@ CHECKS (all required)
   signature  holds under the key that the caller's trust has for the signer
   identity   the names (CIDs) of receipt and statement
   signer     the key is known, in the role that signs this kind
-` + helpTrust + `  --registry FILE       a registry chain, or a bundle that carries one
-
+` + helpTrust + `
 OTHER FLAGS
   --expect KEY=VALUE    make content a required check; may be repeated
   --json                the report as JSON (spec/report.schema.json)
@@ -85,7 +91,7 @@ DESCRIPTION
   go-ahead; then how every check ended: verified, refuted or not checked, with
   a code, what was expected and what came.
 
-CHECKS (required, but for the last three)
+CHECKS (required, but for the last four)
   form               strict JSON, canonical leaf, canonical DAG-CBOR inside
   schema             the statement is of the schema of its version
   signature          holds under the key that the caller's trust has
@@ -97,13 +103,13 @@ CHECKS (required, but for the last three)
                      role that signs this kind
   KEY-NOT-DISOWNED   no registry leaf disowns what the key signed here
   REGISTRY-COMPLETE  no registry leaf is missing
+  succession         with --succession, then required: it leads to this log,
+                     and the leaf stands in the tree with which it ended
   disclosures        what is disclosed is what the receipt commits to
 
-  The last three count when they are refuted, and are required with --require;
-  an as-of line in the trust file requires two of them.
-` + helpTrust + `  --registry FILE       a later registry chain, or a bundle that carries one; a
-                        file that is neither is a check "registry file"
-
+  The last four count when they are refuted, and are required with --require;
+  an as-of line in the trust file requires the first two of them.
+` + helpTrust + `
 OTHER FLAGS
   --expect KEY=VALUE    make content a required check; may be repeated. Keys:
                         kind verdict class verb disposition answer posture
@@ -123,7 +129,8 @@ EXAMPLES
       --expect verdict=admit --expect principal=deploy-bot \
       x.receipt.json && apply
 
-  Ask whether the key was disowned since, with the registry of today:
+  Ask whether the key was disowned since, with the registry of today and a
+  trust file that says as-of which tree size it is complete:
 
     verify bundle --policy log.policy --trust engines.trust \
       --registry today.json --require KEY-NOT-DISOWNED x.receipt.json

@@ -30,6 +30,7 @@ type invocation struct {
 	policy, policySum string
 	trust, trustSum   string
 	registry          string
+	succession        list
 	json              bool
 	jobs              int
 	now               moment
@@ -44,6 +45,9 @@ type invocation struct {
 	evidence          bool // of a fork: write it
 	vocabulary        list
 }
+
+// maxSuccessions is how many logs, one after the other, trust follows.
+const maxSuccessions = 16
 
 // list is a flag that may be repeated.
 type list []string
@@ -141,6 +145,8 @@ func (inv *invocation) flags() *flag.FlagSet {
 	}
 	fs.StringVar(&inv.trust, "trust", "", "")
 	fs.StringVar(&inv.trustSum, "trust-sha256", "", "")
+	fs.StringVar(&inv.registry, "registry", "", "")
+	fs.Var(&inv.succession, "succession", "")
 	if inv.command != "receipt" { // of which every check is required
 		fs.Var(&inv.require, "require", "")
 	}
@@ -161,7 +167,6 @@ func (inv *invocation) flags() *flag.FlagSet {
 		fs.StringVar(&inv.state, "state", "", "")
 		return fs
 	}
-	fs.StringVar(&inv.registry, "registry", "", "")
 	fs.Var(&inv.expect, "expect", "")
 	return fs
 }
@@ -169,7 +174,7 @@ func (inv *invocation) flags() *flag.FlagSet {
 // check holds what the flags say against each other.
 func (inv *invocation) check() error {
 	stdin := 0
-	for _, name := range slices.Concat(inv.operands, []string{inv.policy, inv.trust, inv.registry, inv.since}, inv.vocabulary) {
+	for _, name := range slices.Concat(inv.operands, []string{inv.policy, inv.trust, inv.registry, inv.since}, inv.vocabulary, inv.succession) {
 		if name == "-" {
 			stdin++
 		}
@@ -185,6 +190,8 @@ func (inv *invocation) check() error {
 		return errors.New("--evidence makes a file of two checkpoints")
 	case inv.evidence && inv.json:
 		return errors.New("--evidence writes evidence, and --json a report")
+	case len(inv.succession) > maxSuccessions:
+		return fmt.Errorf("--succession is given %d times, and %d is the most", len(inv.succession), maxSuccessions)
 	case inv.hashes && inv.state != "":
 		return errors.New("--hashes checks no signature, and --state says which were")
 	case inv.state == "-":

@@ -51,6 +51,10 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	given, err := inv.evidenceFiles()
+	if err != nil {
+		return 0, err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	jobs := inv.jobs
@@ -60,6 +64,7 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	o := audit.Options{
 		Policy: p, Engines: e, Require: inv.require, Run: parallel(ctx, jobs), Jobs: jobs, Only: only,
 		Now: inv.now.unixMilli, MaxState: stateInMemory, HashesOnly: inv.hashes,
+		Registry: given.registry, Successions: given.successions,
 	}
 	for _, name := range inv.vocabulary {
 		b, err := inv.read(name, maxVocabulary)
@@ -89,7 +94,9 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 	}
 	site, err := inv.site()
 	if report.CodeOf(err) == report.CodeArchive || report.CodeOf(err) == report.CodeArchiveEntry || report.CodeOf(err) == report.CodeInputEmpty {
-		return inv.print(audit.NoArchive(err, o))
+		r := audit.NoArchive(err, o)
+		given.addTo(r)
+		return inv.print(r)
 	}
 	if err != nil {
 		return 0, err
@@ -110,6 +117,7 @@ func (inv *invocation) audit(only *laws.Run) (int, error) {
 			return 0, err
 		}
 	}
+	given.addTo(r)
 	return inv.print(r)
 }
 

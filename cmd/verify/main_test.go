@@ -136,6 +136,7 @@ func fixtures(t testing.TB) map[string][]byte {
 	good.Examples()
 	site("good", good, good.Size(), files)
 	heads(good, files)
+	handedOver(t, files)
 	long := testlog.New(t)
 	grown := receipttest.NewRun(receipt.KeyID(testlog.ID("engine")), "long")
 	long.Append(long.Sign(grown.Add(receipttest.Open(testlog.Origin)), "engine"))
@@ -154,6 +155,27 @@ func fixtures(t testing.TB) map[string][]byte {
 	l.Change(trust.Change{Revoke: []trust.Revocation{{Key: trust.PublicKey(testlog.Public("engine")), From: admit, HasFrom: true}}})
 	files["later.chain.json"] = (&bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size(), "w1", "w2")}).Append(nil)
 	return files
+}
+
+// handedOver is a log that was frozen, the one that goes on, and the evidence.
+func handedOver(t testing.TB, files map[string][]byte) {
+	const second = "example.com/log-2"
+	old, heir := testlog.New(t), testlog.Named(t, second)
+	last := old.Examples()["judgment-admit"]
+	old.Freeze(&trust.Heir{Log: second, Key: trust.PublicKey(testlog.Public(second)), Genesis: heir.Genesis})
+	heir.Succeed(old.Final(), old.Checkpoint(old.Size()))
+	at := heir.Examples()["judgment-admit"]
+	chain := func(l *testlog.Log) *bundle.Chain {
+		return &bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size(), "w1", "w2")}
+	}
+	evidence := &bundle.Succession{Predecessor: chain(old), Successor: chain(heir)}
+	files["second.succession.json"] = evidence.Append(nil)
+	files["frozen.chain.json"] = chain(old).Append(nil)
+	files["second.receipt.json"] = heir.Bundle(at, heir.Size(), "w1", "w2").Append(nil)
+	files["second.dsse.json"] = heir.Bundle(at, heir.Size(), "w1", "w2").Envelope
+	files["first.receipt.json"] = old.Bundle(last, old.Size(), "w1", "w2").Append(nil)
+	site("second", heir, heir.Size(), files)
+	site("frozen", old, old.Size(), files)
 }
 
 // heads are checkpoints of the site "good", of it as it was, and of another

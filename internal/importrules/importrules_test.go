@@ -39,7 +39,6 @@ var outside = []string{
 	"internal/durable",
 	"internal/keyfile",
 	"internal/proposal",
-	"witness",
 	"internal/index",
 	"internal/rlog",
 	"internal/server",
@@ -54,7 +53,6 @@ var outside = []string{
 var programs = []string{
 	"cmd/gate",
 	"cmd/logd",
-	"cmd/monitor",
 	"cmd/verify",
 	"internal/demo",
 	"internal/loadgen",

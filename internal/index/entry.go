@@ -22,7 +22,7 @@ type Entry struct {
 	Principal   string
 	Run         string
 	Seq         uint64
-	Kind        string // "registry" of a registry statement
+	Kind        string // "registry" of a registry statement, a freeze and a successor statement
 	Verdict     string
 	Disposition string
 	Codes       []string // every reason and every field named code, in their order, each once, at most MaxCodes
@@ -51,7 +51,7 @@ func EntryOf(index uint64, leaf []byte, statement dagcbor.CID, principalOf func(
 	if statement.IsZero() {
 		e.Statement = dagcbor.Sum(env.Payload)
 	}
-	if env.Type == dsse.RegistryType {
+	if trust.IsRegistryType(env.Type) {
 		e.Kind = KindRegistry
 		if s, err := trust.DecodeStatement(env.Payload); err == nil {
 			e.Listed = s.Add

@@ -158,7 +158,8 @@ func TestEntryOfOthers(t *testing.T) {
 		{"no CBOR", dsse.ReceiptType, []byte("no cbor"), Entry{}},
 		{"nothing", dsse.ReceiptType, nil, Entry{}},
 		{"a registry statement that is none", dsse.RegistryType, []byte("no cbor"), Entry{Kind: KindRegistry}},
-		{"a freeze", "application/vnd.obstat.freeze.v1+cbor", []byte("no cbor"), Entry{}},
+		{"a freeze", "application/vnd.obstat.freeze.v1+cbor", []byte("no cbor"), Entry{Kind: KindRegistry}},
+		{"a freeze of a later version", "application/vnd.obstat.freeze.v2+cbor", []byte("no cbor"), Entry{}},
 	} {
 		got, err := EntryOf(7, leafOf(t, c.typ, c.payload), dagcbor.CID{}, principalOf)
 		if err != nil {

@@ -107,7 +107,7 @@ func checkType(payloadType string) error {
 	switch payloadType {
 	case dsse.ReceiptType:
 		return nil
-	case dsse.RegistryType:
+	case dsse.RegistryType, dsse.FreezeType, dsse.SuccessorType:
 		return &report.Error{
 			Code:     report.CodeRegistryElsewhere,
 			Expected: dsse.ReceiptType,

@@ -256,7 +256,7 @@ func TestEveryCode(t *testing.T) {
 		"HTTP-BODY": "TestCutShort", "HTTP-TIMEOUT": "TestSlowClients", "BUSY": "TestBusy",
 		"LOG-STOPPED": "TestFailStop", "LOG-CLOSED": "TestClosed", "KEY-ENDED": "TestKeyEnded",
 		"TILE-PATH": "TestPaths", "STATEMENT-UNKNOWN": "TestLookups", "INDEX-ABSENT": "TestLookups", "WITNESSES-NONE": "TestWait", "BEYOND-SIZE": "TestWidths", "HTTP-HOST": "TestHosts", "LOG-IO": "TestReadFails",
-		"REGISTRY-LIMIT": "TestRegistryLimit", "LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
+		"REGISTRY-LIMIT": "TestRegistryLimit", "LOG-FROZEN": "TestFreeze", "LOG-DAMAGED": "TestReadFails", "LOG-HISTORY-LOST": "TestFileLost", "INTERNAL": "TestFaultsSayNothing",
 	}
 	tested := maps.Clone(elsewhere)
 	for _, r := range refusals(t) {

@@ -18,7 +18,13 @@ import (
 // not change: the next statement makes another one.
 type registry struct {
 	*trust.Registry
-	envelopes [][]byte // DSSE JSON of each version
+	leaves []registryLeaf
+}
+
+// registryLeaf is a leaf of the chain.
+type registryLeaf struct {
+	index    uint64
+	envelope []byte // DSSE JSON
 }
 
 // registries hold the registry. The sequencer makes the next one when it gives a
@@ -44,7 +50,7 @@ func (g *registries) durable(size uint64) *registry {
 }
 
 // leaf is the index of the last statement.
-func (r *registry) leaf() uint64 { return r.Leaves()[len(r.Leaves())-1] }
+func (r *registry) leaf() uint64 { return r.leaves[len(r.leaves)-1].index }
 
 // recheck is asked by the sequencer (rlog.Config.Recheck). For a registry
 // statement it makes every check again, at the head as it is by now.
@@ -67,6 +73,9 @@ func (g *registries) recheck(it rlog.Item, index uint64) error {
 		return err
 	}
 	signer := dsse.KeyID(st.Statement.Call.By)
+	if err := r.ended(); err != nil {
+		return err
+	}
 	if err := r.role(signer, st.Statement.Receipt.Kind()); err != nil {
 		return err
 	}
@@ -93,6 +102,22 @@ func (r *registry) role(signer dsse.KeyID, kind receipt.Kind) error {
 	return nil
 }
 
+// ended refuses everything new in a log that its registrars froze.
+func (r *registry) ended() error {
+	z, frozen := r.Frozen()
+	if !frozen {
+		return nil
+	}
+	e := &report.Error{
+		Code: report.CodeLogFrozen, Expected: "a log that goes on", Actual: fmt.Sprintf("one whose last leaf is %d, by its registrars", z.Leaf),
+		Fix: "the registry of this log, /v1/registry, holds what they signed; nobody is named who goes on",
+	}
+	if z.Heir != nil {
+		e.Fix = fmt.Sprintf("the log that goes on is %s, genesis %s; hold it against the registry of this one, /v1/registry", z.Heir.Log, z.Heir.Genesis)
+	}
+	return e
+}
+
 func keyEnded(signer dsse.KeyID) error {
 	return &report.Error{
 		Code:     report.CodeKeyEnded,
@@ -109,7 +134,7 @@ func (r *registry) follow(env *dsse.Envelope, index uint64) (*registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &registry{next, append(r.envelopes[:len(r.envelopes):len(r.envelopes)], env.JSON())}, nil
+	return &registry{next, append(r.leaves[:len(r.leaves):len(r.leaves)], registryLeaf{index, env.JSON()})}, nil
 }
 
 // read folds the registry leaves of the whole log. Below what the index
@@ -154,7 +179,7 @@ func (g *registries) read(r rlog.Reading, x *index.Index, pin trust.Pin) error {
 
 // fold applies leaf if it is a registry statement. Leaf 0 always is.
 func (r *registry) fold(leaf []byte, index uint64, pin trust.Pin) (*registry, error) {
-	if index > 0 && !bytes.Contains(leaf, []byte(dsse.RegistryType)) {
+	if index > 0 && !ofRegistry(leaf) {
 		return r, nil // most leaves, told at the price of a scan
 	}
 	env, err := dsse.ParseLeaf(leaf)
@@ -167,25 +192,32 @@ func (r *registry) fold(leaf []byte, index uint64, pin trust.Pin) (*registry, er
 		if err != nil {
 			return nil, err
 		}
-		return &registry{genesis, [][]byte{env.JSON()}}, nil
-	case env.Type == dsse.RegistryType:
+		return &registry{genesis, []registryLeaf{{0, env.JSON()}}}, nil
+	case trust.IsRegistryType(env.Type):
 		return r.follow(env, index)
 	}
 	return r, nil
 }
 
+// ofRegistry reports whether the bytes of a leaf name a type of the registry; a
+// receipt may do so too.
+func ofRegistry(leaf []byte) bool {
+	return bytes.Contains(leaf, []byte(dsse.RegistryType)) || bytes.Contains(leaf, []byte(dsse.FreezeType)) ||
+		bytes.Contains(leaf, []byte(dsse.SuccessorType))
+}
+
 // chain proves every registry leaf of the tree of size in it.
 func (r *registry) chain(l *rlog.Log, size uint64) ([]bundle.RegistryLeaf, error) {
-	chain := make([]bundle.RegistryLeaf, 0, len(r.envelopes))
-	for i, index := range r.Leaves() {
-		if index >= size { // of a larger tree than the one that is proven
+	chain := make([]bundle.RegistryLeaf, 0, len(r.leaves))
+	for _, leaf := range r.leaves {
+		if leaf.index >= size { // of a larger tree than the one that is proven
 			break
 		}
-		proof, err := l.InclusionProof(index, size)
+		proof, err := l.InclusionProof(leaf.index, size)
 		if err != nil {
 			return nil, err
 		}
-		chain = append(chain, bundle.RegistryLeaf{Envelope: r.envelopes[i], Index: index, Proof: proof})
+		chain = append(chain, bundle.RegistryLeaf{Envelope: leaf.envelope, Index: leaf.index, Proof: proof})
 	}
 	return chain, nil
 }

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,11 +174,7 @@ func registryRefusals(t *testing.T, l *servertest.Log) []refusal {
 			t.Fatal(err)
 		}
 		edit(s)
-		var keys []ed25519.PrivateKey
-		for _, name := range signers {
-			keys = append(keys, servertest.Key(name))
-		}
-		env, err := trust.SignStatement(s, keys...)
+		env, err := trust.SignStatement(s, servertest.Keys(signers...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,6 +244,7 @@ func registryRefusals(t *testing.T, l *servertest.Log) []refusal {
 		asLeaf("by an engine, as a leaf", leafOf(t, edited(one, nothing, servertest.Engine)), 403, "REGISTRY-SIGNER"),
 		asLeaf("a broken signature", leafOf(t, forged), 403, "SIGNATURE-INVALID"),
 		asJSON("a broken signature, as JSON", forged.JSON(), 403, "REGISTRY-QUORUM"),
+		asJSON("a predecessor named behind leaf 1", succeeding(t).JSON(), 409, "REGISTRY-PLACE"),
 	}
 }
 

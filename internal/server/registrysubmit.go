@@ -36,7 +36,8 @@ func (s *Server) answerChain(w http.ResponseWriter, head rlog.Head, status int) 
 }
 
 // changeRegistry answers POST /v1/registry: the registry chain that ends in the
-// statement of the body (spec/http.md#registry).
+// statement of the body, or in the freeze or successor statement
+// (spec/http.md#registry).
 func (s *Server) changeRegistry(w http.ResponseWriter, r *request) error {
 	body, err := s.receive(w, r.Request, &s.changes, maxChanges)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Server) changeRegistry(w http.ResponseWriter, r *request) error {
 	if res.Repeat {
 		return s.repeatChange(w, res.Index)
 	}
-	s.logger.Info("the registry changed", "version", registry.Version()+1, "leaf", res.Index, "statement", c.statement.String())
+	s.logger.Info("the registry changed", "type", env.Type, "leaf", res.Index, "statement", c.statement.String())
 	return s.answerChain(w, res.Head, http.StatusCreated)
 }
 
@@ -114,6 +115,11 @@ func parseChange(body posted) (c change, err error) {
 	}
 	switch payloadType {
 	case dsse.RegistryType:
+		_, err = trust.DecodeStatement(payload)
+	case dsse.FreezeType:
+		_, err = trust.DecodeFreeze(payload)
+	case dsse.SuccessorType:
+		_, err = trust.DecodeSuccessor(payload)
 	case dsse.ReceiptType:
 		return c, &report.Error{
 			Code: report.CodeReceiptElsewhere, Expected: dsse.RegistryType, Actual: payloadType,
@@ -122,7 +128,7 @@ func parseChange(body posted) (c change, err error) {
 	default:
 		return c, &report.Error{Code: report.CodePayloadType, Expected: dsse.RegistryType, Actual: fmt.Sprintf("%q", payloadType)}
 	}
-	if _, err := trust.DecodeStatement(payload); err != nil {
+	if err != nil {
 		return c, inPayload(err)
 	}
 	c.statement = dagcbor.Sum(payload)

@@ -108,6 +108,8 @@ var statuses = map[report.Code]int{
 	// The registry: a statement that does not follow from the head is a conflict,
 	// one that nobody may make is forbidden, one that breaks a rule is void.
 	report.CodeRegistryPrev:       http.StatusConflict,
+	report.CodeRegistryPlace:      http.StatusConflict,
+	report.CodeLogFrozen:          http.StatusGone,
 	report.CodeRegistrySigner:     http.StatusForbidden,
 	report.CodeRegistryQuorum:     http.StatusForbidden,
 	report.CodeSignatureNoKey:     http.StatusForbidden,

@@ -210,10 +210,14 @@ func tooLarge(actual string) error {
 	}
 }
 
-// sequence puts a into the log, or finds it there. Whether the key may still
-// sign is asked only of a new statement.
+// sequence puts a into the log, or finds it there. Whether the log goes on and
+// the key may still sign is asked only of a new statement.
 func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
-	if _, ok := a.registry.MaySign(a.signer); ok {
+	refusal := a.registry.ended()
+	if _, ok := a.registry.MaySign(a.signer); refusal == nil && !ok {
+		refusal = keyEnded(a.signer)
+	}
+	if refusal == nil {
 		return s.log.Submit(r.Context(), rlog.Item{
 			Leaf: a.leaf, Statement: a.statement, RegistryVersion: a.registry.Version(),
 		})
@@ -223,7 +227,7 @@ func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
 		return rlog.Result{}, err
 	}
 	if !ok {
-		return rlog.Result{}, keyEnded(a.signer)
+		return rlog.Result{}, refusal
 	}
 	res, err := s.log.Prove(index)
 	res.Repeat = true

@@ -55,9 +55,11 @@ type Log struct {
 	Genesis  dagcbor.CID
 	Leaves   [][]byte
 
-	chain []entry // registry leaves
-	nodes map[merkle.NodeID]merkle.Hash
-	tree  merkle.Range
+	origin string
+	key    string  // the label of the key that signs checkpoints
+	chain  []entry // registry leaves
+	nodes  map[merkle.NodeID]merkle.Hash
+	tree   merkle.Range
 }
 
 type entry struct {
@@ -66,22 +68,36 @@ type entry struct {
 }
 
 // Bare returns a log that holds nothing, not even its genesis.
-func Bare(t testing.TB) *Log { return &Log{t: t, nodes: map[merkle.NodeID]merkle.Hash{}} }
+func Bare(t testing.TB) *Log {
+	return &Log{t: t, origin: Origin, key: "log", nodes: map[merkle.NodeID]merkle.Hash{}}
+}
+
+// Named is New for a log of another origin, whose key is that of its origin.
+func Named(t testing.TB, origin string, extra ...trust.Addition) *Log {
+	t.Helper()
+	l := Bare(t)
+	l.origin, l.key = origin, origin
+	return l.begin(extra)
+}
 
 // New returns a log that holds its genesis and what extra adds to it.
 func New(t testing.TB, extra ...trust.Addition) *Log {
 	t.Helper()
-	l := Bare(t)
+	return Bare(t).begin(extra)
+}
+
+func (l *Log) begin(extra []trust.Addition) *Log {
+	l.t.Helper()
 	add := append([]trust.Addition{
 		Add("registrar-1", trust.Registrar), Add("registrar-2", trust.Registrar),
 		Add("engine", trust.Engine), Add("approver", trust.Approver),
 	}, extra...)
-	s, err := trust.NewGenesis(Origin, 2, add, nil)
+	s, err := trust.NewGenesis(l.origin, 2, add, nil)
 	l.must(err)
 	env, err := trust.SignStatement(s, Key("registrar-1"), Key("registrar-2"))
 	l.must(err)
 	l.Genesis = dagcbor.Sum(env.Payload)
-	l.Registry, err = trust.Genesis(env, l.Append(env), trust.Pin{Origin: Origin, Genesis: l.Genesis})
+	l.Registry, err = trust.Genesis(env, l.Append(env), trust.Pin{Origin: l.origin, Genesis: l.Genesis})
 	l.must(err)
 	l.chain = append(l.chain, entry{0, env})
 	return l
@@ -119,11 +135,56 @@ func (l *Log) Change(c trust.Change) uint64 {
 	l.must(err)
 	env, err := trust.SignStatement(s, Key("registrar-1"), Key("registrar-2"))
 	l.must(err)
+	return l.extend(env)
+}
+
+// FreezeBy is the freeze of the log as its registry stands, signed by the keys of
+// labels. Nothing is appended.
+func (l *Log) FreezeBy(heir *trust.Heir, labels ...string) *dsse.Envelope {
+	l.t.Helper()
+	z, err := l.Registry.Freeze(heir)
+	l.must(err)
+	env, err := trust.SignFreeze(z, keys(labels)...)
+	l.must(err)
+	return env
+}
+
+// Freeze appends a freeze, signed by both registrars.
+func (l *Log) Freeze(heir *trust.Heir) uint64 {
+	l.t.Helper()
+	return l.extend(l.FreezeBy(heir, "registrar-1", "registrar-2"))
+}
+
+// Succeed appends the successor statement of a log that goes on where another
+// ended.
+func (l *Log) Succeed(p trust.Predecessor, note []byte) uint64 {
+	l.t.Helper()
+	env, err := trust.SignSuccessor(&trust.Successor{Log: l.origin, Predecessor: p, Checkpoint: note}, keys([]string{"registrar-1", "registrar-2"})...)
+	l.must(err)
+	return l.extend(env)
+}
+
+// extend appends what comes next of the registry.
+func (l *Log) extend(env *dsse.Envelope) uint64 {
+	l.t.Helper()
 	i := l.Append(env)
+	var err error
 	l.Registry, err = l.Registry.Apply(env, i)
 	l.must(err)
 	l.chain = append(l.chain, entry{i, env})
 	return i
+}
+
+// Final is the tree of the log as a successor names it.
+func (l *Log) Final() trust.Predecessor {
+	return trust.Predecessor{Log: l.origin, Size: l.Size(), Root: l.Root(l.Size()), Registry: l.Registry.Head()}
+}
+
+func keys(labels []string) (out []ed25519.PrivateKey) {
+	for _, label := range labels {
+		out = append(out, Key(label))
+	}
+	return out
 }
 
 // Sign returns the envelope of a statement by the key of a label; the call's
@@ -186,14 +247,14 @@ func (l *Log) Growth(from, to uint64) []merkle.Hash {
 // of these labels.
 func (l *Log) Checkpoint(size uint64, witnesses ...string) []byte {
 	l.t.Helper()
-	return l.SignHead(checkpoint.Checkpoint{Origin: Origin, Size: size, Root: l.Root(size)}, witnesses...)
+	return l.SignHead(checkpoint.Checkpoint{Origin: l.origin, Size: size, Root: l.Root(size)}, witnesses...)
 }
 
 // SignHead signs any tree head with the log's key, true or not.
 func (l *Log) SignHead(c checkpoint.Checkpoint, witnesses ...string) []byte {
 	l.t.Helper()
 	body := c.Body()
-	s, err := checkpoint.NewSigner(Origin, checkpoint.TypeEd25519, Key("log"))
+	s, err := checkpoint.NewSigner(l.origin, checkpoint.TypeEd25519, Key(l.key))
 	l.must(err)
 	note, err := s.SignBody(body, 0)
 	l.must(err)
@@ -285,7 +346,7 @@ func (l *Log) Policy(rule string, witnesses ...string) *trust.Policy {
 
 // Engines returns the trust in registry mode that pins this log's genesis.
 func (l *Log) Engines() *trust.Engines {
-	return &trust.Engines{Origin: Origin, Genesis: l.Genesis}
+	return &trust.Engines{Origin: l.origin, Genesis: l.Genesis}
 }
 
 // PlainEngines returns the trust in plain keys mode that lists engine and

@@ -19,6 +19,15 @@ func Public(name string) trust.PublicKey {
 	return trust.PublicKey(Key(name).Public().(ed25519.PublicKey))
 }
 
+// Keys returns the private keys of names.
+func Keys(names ...string) []ed25519.PrivateKey {
+	var keys []ed25519.PrivateKey
+	for _, name := range names {
+		keys = append(keys, Key(name))
+	}
+	return keys
+}
+
 // Registry asks the log for its registry and folds what it says under the trust
 // files.
 func (l *Log) Registry() *trust.Registry {
@@ -37,11 +46,7 @@ func (l *Log) Statement(c trust.Change, signers ...string) *dsse.Envelope {
 	if signers == nil {
 		signers = []string{Registrar}
 	}
-	var keys []ed25519.PrivateKey
-	for _, name := range signers {
-		keys = append(keys, Key(name))
-	}
-	env, err := trust.SignStatement(s, keys...)
+	env, err := trust.SignStatement(s, Keys(signers...)...)
 	if err != nil {
 		l.t.Fatal(err)
 	}
