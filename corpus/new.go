@@ -136,7 +136,7 @@ func (m *Manifest) addCases(fsys fs.FS, n Beginning) error {
 	}
 	for _, at := range []string{n.Policy, n.Trust} {
 		if _, ok := m.Files[at]; at != "" && !ok {
-			return malformed("/files/"+at, "a file below the corpus", "none")
+			return malformed("/files/"+at, "the name of a file below the corpus, from there", "none")
 		}
 		named[at] = true
 	}

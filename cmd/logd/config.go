@@ -34,6 +34,10 @@ type Config struct {
 	Public             bool     // serve: reads are for everybody
 	Anchors            []string // serve: files on other volumes that hold the newest checkpoint, and witnesses by URL
 	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
+	LogFormat          string   // serve: text or json
+	LogLevel           string   // serve: debug, info, warn or error
+
+	given []*setting // serve: who said what
 
 	To string // export: where the site is made
 }
@@ -121,39 +125,39 @@ func (c *Config) validateServe() error {
 	}
 	_, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return usagef("--listen %s is not host:port: %v", c.Listen, err)
+		return usagef("%s %s is not host:port: %v", c.said("listen"), c.Listen, err)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("--listen %s: a port is a number from 0 to 65535", c.Listen)
+		return usagef("%s %s: a port is a number from 0 to 65535", c.said("listen"), c.Listen)
 	}
 	if c.UnreachableAnchors && len(c.Anchors) == 0 {
 		return usagef("--allow-unreachable-anchors says nothing without --anchor")
 	}
-	seen := map[string]bool{}
+	seen, anchor := map[string]bool{}, c.said("anchor")
 	for _, file := range c.Anchors {
 		if strings.Contains(file, "://") {
 			u, err := url.Parse(file)
 			switch {
 			case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-				return usagef("--anchor %s is neither a file nor the http or https monitoring prefix of a witness", file)
+				return usagef("%s %s is neither a file nor the http or https monitoring prefix of a witness", anchor, file)
 			case seen[strings.TrimSuffix(file, "/")]:
-				return usagef("--anchor %s stands twice", file)
+				return usagef("%s %s stands twice", anchor, file)
 			}
 			seen[strings.TrimSuffix(file, "/")] = true
 			continue
 		}
 		switch place := real(file); {
 		case file == "":
-			return usagef("--anchor is a file outside of --dir")
+			return usagef("%s is a file outside of --dir", anchor)
 		case within(real(c.Dir), place):
-			return usagef("--anchor %s is inside of --dir %s: whoever rolls one back rolls back the other", file, c.Dir)
+			return usagef("%s %s is inside of --dir %s: whoever rolls one back rolls back the other", anchor, file, c.Dir)
 		case seen[place]:
-			return usagef("--anchor %s stands twice", file)
+			return usagef("%s %s stands twice", anchor, file)
 		default:
 			seen[place] = true
 		}
 	}
-	return nil
+	return c.validateLogging()
 }
 
 // real is the place of a file, which need not exist: absolute, and without the
@@ -218,24 +222,12 @@ func parseInit(args []string, stdout io.Writer) (*Config, error) {
 	return c, c.validateInit()
 }
 
-// parseServe reads the command line of serve.
-func parseServe(args []string, stdout io.Writer) (*Config, error) {
+// parseServe reads what serve is told: the command line, the environment and the
+// file of settings.
+func parseServe(args, environ []string, stdout io.Writer) (*Config, error) {
 	c := &Config{}
-	f := newFlags("serve")
-	once(f, "dir", &c.Dir)
-	once(f, "listen", &c.Listen)
-	f.BoolVar(&c.Public, "public", false, "")
-	f.Func("anchor", "", func(file string) error {
-		c.Anchors = append(c.Anchors, file)
-		return nil
-	})
-	f.BoolVar(&c.UnreachableAnchors, "allow-unreachable-anchors", false, "")
-	c.phraseFlag(f)
-	if err := parse(f, args, helpServe, stdout); err != nil {
+	if err := c.setup("serve", args, environ, helpServe, stdout); err != nil {
 		return nil, err
-	}
-	if c.Listen == "" {
-		c.Listen = defaultListen
 	}
 	return c, c.validateServe()
 }

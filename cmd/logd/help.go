@@ -7,6 +7,7 @@ const helpMain = `logd - a transparency log for judged effects
 USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE|URL]...
+  logd config [any option of logd serve]...
   logd fsck --dir DIR
   logd reindex --dir DIR
   logd export --dir DIR --to SITE
@@ -17,6 +18,7 @@ USAGE
 COMMANDS
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
+  config   print what serve would be told, and by whom
   fsck     read a whole log again and say what is wrong with it
   reindex  make the index of a log again
   export   make a static site of a log
@@ -98,8 +100,9 @@ EXAMPLES
 const helpServe = `logd serve - answer submissions and reads over HTTP
 
 USAGE
-  logd serve --dir DIR [--listen HOST:PORT] [--public]
+  logd serve [--config FILE] --dir DIR [--listen HOST:PORT] [--public]
              [--anchor FILE|URL]... [--allow-unreachable-anchors]
+             [--log-format text|json] [--log-level LEVEL]
 
 DESCRIPTION
   Recovers the log in DIR and answers until SIGINT or SIGTERM. Then it takes no
@@ -131,6 +134,10 @@ DESCRIPTION
   rollback_protection=none in the log says that there is no anchor.
 
 OPTIONS
+  All but --config and --allow-unreachable-anchors can also be said in the file
+  of settings and in the environment: logd help config.
+
+  --config FILE        the file of settings
   --dir DIR            the log's directory, made by logd init
   --listen HOST:PORT   default ` + defaultListen + `; port 0 takes a free one.
                        0.0.0.0 is every IPv4 address, [::] or no host is every
@@ -148,6 +155,8 @@ OPTIONS
                        for this start, go on without anchors that cannot be
                        read, and say so in the log. One that is ahead stops the
                        log all the same
+  --log-format text|json   of the log on standard error; default text
+  --log-level LEVEL    debug, info, warn or error; default info
 
 REQUESTS
   POST /v1/receipts    one envelope, as DSSE JSON (application/json or
@@ -333,7 +342,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "init": helpInit, "serve": helpServe, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
+		"": helpMain, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)

@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"request":  scriptRequest,
 			"opening":  scriptOpening,
 			"verified": scriptVerified,
+			"unset":    scriptUnset,
 		},
 	})
 }
@@ -134,6 +135,13 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit status %d, want %s", code, args[0])
+	}
+}
+
+// scriptUnset: unset takes away all variables of the program.
+func scriptUnset(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, s := range (&Config{}).settings() {
+		ts.Setenv(variableOf(s.name), "")
 	}
 }
 

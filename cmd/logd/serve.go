@@ -23,7 +23,7 @@ import (
 
 // serve opens the log and answers until ctx ends.
 func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err error) {
-	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	logger := cfg.logger(stderr)
 	sc, err := load(cfg, logger)
 	if err != nil {
 		return err
