@@ -11,8 +11,8 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUILDFLAGS = -trimpath -ldflags=-s
-CONCURRENT = ./audit ./cmd/verify ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/...
-PROGRAMS = gate logd verify
+CONCURRENT = ./internal/durable/... ./internal/index/... ./internal/rlog/... ./internal/server/... ./client/... ./gate/... ./cmd/gate/... ./cmd/logd/... ./witness/... ./cmd/monitor/...
+PROGRAMS = gate logd monitor verify
 
 .PHONY: all build demo test test-heavy check reproducible lint race vectors bench bench-peers load clean
 
@@ -56,7 +56,7 @@ test-heavy:
 check: lint race build reproducible
 	$(GO) vet ./...
 	cd $(INTEROP) && $(GO) vet ./...
-	@for os in darwin windows; do echo "build for $$os"; GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/logd && GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/verify; done
+	@for os in darwin windows; do echo "build for $$os"; GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/logd && GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/monitor && GOOS=$$os GOARCH=amd64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/verify; done
 	@echo "build the verifier for js/wasm"; GOOS=js GOARCH=wasm $(GO) build -o /dev/null ./cmd/verify
 
 # The same commit gives the same verifier, wherever it lies; static, and small.
@@ -74,6 +74,7 @@ lint:
 
 race:
 	$(GO) test -race -short $(CONCURRENT)
+	$(GO) test -race -short -run '^Test(Tar|Site|Sorter|TextAndJSON|Resume)' ./cmd/verify ./audit
 
 bench: build
 	@$(GO) test -run '^$$' -bench '^Benchmark(Encode|Decode|Identity|Laws|Verify|ParseLeaf)$$' -benchmem ./receipt ./receipt/laws ./dsse | grep '^Benchmark'

@@ -21,8 +21,8 @@ import (
 // Bounds of one audit.
 const (
 	MaxStatements = 1 << 20 // statements held in memory to find one that stands twice
-	piecesOfJob   = 3       // entry bundles looked at together, for each job
-	bytesOfJob    = 2 << 20 // the same, in bytes
+	piecesOfJob   = 2       // entry bundles looked at together, for each job
+	bytesOfJob    = 1 << 20 // the same, in bytes
 	maxCheckpoint = 1 << 20 // bytes of the checkpoint file
 	maxBundleFile = 256 * (2 + merkle.MaxEntry)
 )
@@ -299,43 +299,77 @@ func quorum(q trust.Quorum) report.Check {
 	return unchecked(report.CodeQuorumUnmet, "quorum "+q.Rule, fmt.Sprintf("cosignatures of %d of %d known witnesses", len(q.Cosigned), q.Witnesses))
 }
 
-// walk goes over the log from left to right, window by window.
+// walk goes over the log from left to right. Three windows are on their way at
+// once, so that no processor waits for what has an order: the pieces of the first
+// are taken one after the other while the signatures of the second are checked
+// and the third is read.
 func (a *auditor) walk() (interrupted bool, err error) {
 	pieces := (a.head.Size + merkle.TileWidth - 1) / merkle.TileWidth
-	// A bundle that is not there ends the walk: nothing behind it can be held
-	// against the root, and a size costs nothing to claim.
-	for next := uint64(0); next < pieces && !a.edge.lost; {
-		window, err := a.window(next, pieces)
-		if err != nil {
-			return false, err
-		}
-		next += uint64(len(window))
-		if err := a.o.Run(len(window), func(i int) { window[i].read(a.site) }); err != nil {
-			return true, nil
-		}
-		for _, p := range window {
-			if p.err != nil {
-				return false, p.err
-			}
-			a.foldPiece(p)
-		}
-		trusted := a.keys()
-		for _, p := range window {
-			p.skip = a.resume.skips(p)
-		}
-		if err := a.o.Run(len(window), func(i int) { window[i].verify(trusted) }); err != nil {
-			return true, nil
-		}
-		for _, p := range window {
-			if err := a.take(p); err != nil {
+	var first, second, third []*piece
+	for next := uint64(0); ; {
+		first, second, third = second, third, nil
+		if next < pieces {
+			if third, err = a.window(next, pieces); err != nil {
 				return false, err
 			}
+			next += uint64(len(third))
 		}
-		if a.o.Progress != nil {
-			a.o.Progress(min(next*merkle.TileWidth, a.head.Size), a.head.Size)
+		if len(first)+len(second)+len(third) == 0 {
+			return false, nil
+		}
+		if interrupted, err = a.step(first, second, third); interrupted || err != nil {
+			return interrupted, err
+		}
+		// A bundle that is not there ends the walk: nothing behind it can be
+		// held against the root, and a size costs nothing to claim.
+		if a.edge.lost {
+			return false, nil
+		}
+		if n := len(first); n > 0 && a.o.Progress != nil {
+			a.o.Progress(first[n-1].first+uint64(first[n-1].width), a.head.Size)
 		}
 	}
+}
+
+// step takes the first window, verifies the second and reads the third, and then
+// folds what the third says of the registry.
+func (a *auditor) step(first, second, third []*piece) (interrupted bool, err error) {
+	trusted := a.keys() // nothing is folded while it is used
+	for _, p := range second {
+		p.skip = a.resume.skips(p)
+	}
+	var failed error
+	if a.o.Run(1+len(second)+len(third), func(i int) {
+		switch i--; {
+		case i < 0:
+			failed = a.takeAll(first)
+		case i < len(second):
+			second[i].verify(trusted)
+		default:
+			third[i-len(second)].read(a.site)
+		}
+	}) != nil {
+		return true, nil
+	}
+	if failed != nil || a.edge.lost {
+		return false, failed
+	}
+	for _, p := range third {
+		if p.err != nil {
+			return false, p.err
+		}
+		a.foldPiece(p)
+	}
 	return false, nil
+}
+
+func (a *auditor) takeAll(pieces []*piece) error {
+	for _, p := range pieces {
+		if err := a.take(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // window returns the next pieces, by the size of their files.

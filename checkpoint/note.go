@@ -113,6 +113,16 @@ func parseLine(where, line string) (NoteSignature, error) {
 	return NoteSignature{Name: name, ID: binary.BigEndian.Uint32(sig), Sig: sig[4:]}, nil
 }
 
+// NoteText returns what the signature lines of a note stand behind, of bytes that
+// need not be a note; false where there is no empty line.
+func NoteText(b []byte) (text string, ok bool) {
+	split := bytes.LastIndex(b, []byte("\n\n"))
+	if split < 0 {
+		return "", false
+	}
+	return string(b[:split+1]), true
+}
+
 // Bytes returns the note as it is signed and sent.
 func (n *Note) Bytes() []byte {
 	var b bytes.Buffer

@@ -52,15 +52,15 @@ func Open(note []byte, keys []VKey) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	verified, err := n.verify(keys)
+	verified, err := n.Verify(keys)
 	if err != nil {
 		return nil, err
 	}
 	return &Opened{Checkpoint: c, Verified: verified, Unknown: len(n.Sigs) - len(verified), note: n}, nil
 }
 
-// verify checks the lines of known keys over the text, whatever it says.
-func (n *Note) verify(keys []VKey) ([]Cosignature, error) {
+// Verify is what Open does of a note whatever its text says; the same errors.
+func (n *Note) Verify(keys []VKey) ([]Cosignature, error) {
 	var verified []Cosignature
 	for i, sig := range n.Sigs {
 		where := "signature line " + strconv.Itoa(i+1)

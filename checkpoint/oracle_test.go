@@ -130,7 +130,7 @@ func agree(t *rapid.T, b []byte, keys []VKey, known []note.Verifier) {
 	parsed, err := ParseNote(b)
 	var verified []Cosignature
 	if err == nil {
-		verified, err = parsed.verify(keys)
+		verified, err = parsed.Verify(keys)
 	}
 	if err != nil {
 		if theirErr == nil && !repeatsLine(string(b)) && !signatureSpelling(string(b)) {

@@ -191,7 +191,7 @@ func TestVectorsNotes(t *testing.T) {
 		n, err := ParseNote(b)
 		var verified []Cosignature
 		if err == nil {
-			verified, err = n.verify(keys)
+			verified, err = n.Verify(keys)
 		}
 		coded(t, c.ID, err)
 		r := vectors.Result{ID: c.ID, Want: answer(c.ExpectOpens), Got: answer(err == nil), Rule: c.rule(string(b))}

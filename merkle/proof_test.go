@@ -364,3 +364,47 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// TestOlderRoot: a proof names the root that the larger tree had at the smaller
+// size, unless that is a power of two, and a changed proof names none.
+func TestOlderRoot(t *testing.T) {
+	var r Range
+	nodes := map[NodeID]Hash{}
+	const most = 70
+	for i := range most {
+		r.Append(LeafHash([]byte{byte(i)}), func(id NodeID, h Hash) { nodes[id] = h })
+	}
+	read := func(id NodeID) (Hash, error) { return nodes[id], nil }
+	root := func(size uint64) Hash {
+		h, err := Root(size, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	for size2 := uint64(1); size2 <= most; size2++ {
+		for size1 := uint64(1); size1 <= size2; size1++ {
+			p, err := ConsistencyProof(size1, size2, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := OlderRoot(size1, size2, root(size2), p)
+			if silent := size1&(size1-1) == 0 && size1 < size2; ok == silent || ok && got != root(size1) {
+				t.Fatalf("%d to %d: %v, %v", size1, size2, got, ok)
+			}
+			for i := range p {
+				p[i][0] ^= 1
+				if _, ok := OlderRoot(size1, size2, root(size2), p); ok {
+					t.Fatalf("%d to %d: hash %d changed", size1, size2, i)
+				}
+				p[i][0] ^= 1
+			}
+		}
+	}
+	if _, ok := OlderRoot(0, 5, root(5), nil); ok {
+		t.Error("a proof from the empty tree")
+	}
+	if _, ok := OlderRoot(6, 5, root(5), nil); ok {
+		t.Error("a proof backwards")
+	}
+}

@@ -57,32 +57,10 @@ func VerifyConsistency(size1, size2 uint64, root1, root2 Hash, proof []Hash) err
 		}
 		return nil
 	}
-	// The proof is that of the largest complete subtree that ends at size1,
-	// inside the tree of size2: the subtree itself, unless it is the whole
-	// first tree and so known, then its inclusion proof.
-	inner, border := splitProof(size1-1, size2)
-	shift := bits.TrailingZeros64(size1)
-	inner -= shift
-	seed, rest, want := root1, proof, inner+border
-	if size1 != 1<<shift {
-		want++
+	h1, h2, err := consistencyRoots(size1, size2, root1, proof)
+	if err != nil {
+		return err
 	}
-	if len(proof) != want {
-		return wrongLength(want, len(proof))
-	}
-	if size1 != 1<<shift {
-		seed, rest = proof[0], proof[1:]
-	}
-	path := (size1 - 1) >> shift
-	h1, h2 := seed, seed
-	for i, h := range rest[:inner] {
-		if path>>i&1 == 1 {
-			h1, h2 = NodeHash(h, h1), NodeHash(h, h2)
-		} else { // h stands to the right of the first tree
-			h2 = NodeHash(h2, h)
-		}
-	}
-	h1, h2 = chainLeft(h1, rest[inner:]), chainLeft(h2, rest[inner:])
 	if h1 != root1 {
 		return invalid("root of the older tree", root1, h1)
 	}
@@ -90,6 +68,55 @@ func VerifyConsistency(size1, size2 uint64, root1, root2 Hash, proof []Hash) err
 		return invalid("root of the newer tree", root2, h2)
 	}
 	return nil
+}
+
+// OlderRoot returns the root that a consistency proof gives the tree of size1,
+// where the proof leads to root2: the root that the tree of size2 had at size1,
+// whatever root anybody else saw there. ok is false where it does not lead
+// there, and where size1 is a power of two below size2, since such a proof says
+// nothing about the older root.
+func OlderRoot(size1, size2 uint64, root2 Hash, proof []Hash) (root1 Hash, ok bool) {
+	switch {
+	case size1 == 0 || size1 > size2:
+		return Hash{}, false
+	case size1 == size2:
+		return root2, len(proof) == 0
+	case size1&(size1-1) == 0:
+		return Hash{}, false
+	}
+	h1, h2, err := consistencyRoots(size1, size2, Hash{}, proof)
+	return h1, err == nil && h2 == root2
+}
+
+// consistencyRoots returns the roots that a proof leads to for 0 < size1 < size2.
+// older is the root of the first tree, and is used where the proof leaves it out.
+func consistencyRoots(size1, size2 uint64, older Hash, proof []Hash) (h1, h2 Hash, err error) {
+	// The proof is that of the largest complete subtree that ends at size1,
+	// inside the tree of size2: the subtree itself, unless it is the whole
+	// first tree and so known, then its inclusion proof.
+	inner, border := splitProof(size1-1, size2)
+	shift := bits.TrailingZeros64(size1)
+	inner -= shift
+	seed, rest, want := older, proof, inner+border
+	if size1 != 1<<shift {
+		want++
+	}
+	if len(proof) != want {
+		return h1, h2, wrongLength(want, len(proof))
+	}
+	if size1 != 1<<shift {
+		seed, rest = proof[0], proof[1:]
+	}
+	path := (size1 - 1) >> shift
+	h1, h2 = seed, seed
+	for i, h := range rest[:inner] {
+		if path>>i&1 == 1 {
+			h1, h2 = NodeHash(h, h1), NodeHash(h, h2)
+		} else { // h stands to the right of the first tree
+			h2 = NodeHash(h2, h)
+		}
+	}
+	return chainLeft(h1, rest[inner:]), chainLeft(h2, rest[inner:]), nil
 }
 
 // InclusionProofLength returns the number of hashes in the inclusion proof of

@@ -284,6 +284,17 @@ const (
 	CodeNothingDisclosed   Code = "NOTHING-DISCLOSED"
 	CodeExpectationUnmet   Code = "EXPECTATION-UNMET"
 
+	// Witnesses (witness).
+	CodeWitnessLogUnknown Code = "WITNESS-LOG-UNKNOWN"
+	CodeWitnessOldSize    Code = "WITNESS-OLD-SIZE"
+	CodeWitnessConflict   Code = "WITNESS-CONFLICT"
+	CodeWitnessRate       Code = "WITNESS-RATE"
+	CodeWitnessStopped    Code = "WITNESS-STOPPED"
+	CodeWitnessState      Code = "WITNESS-STATE"
+	CodeWitnessLocked     Code = "WITNESS-LOCKED"
+	CodeWitnessConfig     Code = "WITNESS-CONFIG"
+	CodeWitnessList       Code = "WITNESS-LIST"
+
 	// The laws between receipts (receipt/laws).
 	CodeLawNothing       Code = "LAW-NOTHING"
 	CodeLawStateLimit    Code = "STATE-LIMIT"
@@ -599,6 +610,17 @@ var Meaning = map[Code]string{
 	CodeExpectationUnmet:     "the content is not what the caller expects",
 	CodeInputUnknown:         "the bytes are none of the artifacts that this program reads",
 	CodeInterrupted:          "the work was interrupted before the check was made",
+
+	// Witnesses (witness).
+	CodeWitnessLogUnknown: "the origin is not on the witness's list of logs, or was never cosigned",
+	CodeWitnessOldSize:    "the old size of an add-checkpoint request is above the size of its checkpoint",
+	CodeWitnessConflict:   "the old size of an add-checkpoint request is not that of the checkpoint cosigned last",
+	CodeWitnessRate:       "more requests than the witness takes",
+	CodeWitnessStopped:    "the witness does not cosign: a write failed, or it is ending",
+	CodeWitnessState:      "what a witness keeps of a log is not what a witness wrote",
+	CodeWitnessLocked:     "another process has the witness's directory",
+	CodeWitnessConfig:     "a witness was configured with keys or logs that cannot be",
+	CodeWitnessList:       "a list of logs is malformed",
 
 	// The laws between receipts (receipt/laws).
 	CodeLawNothing:       "no statement of a run was there to be held against the laws",

@@ -320,7 +320,7 @@ SOURCE
   --registry FILE    a chain that was exported, or a bundle that carries one
   --site DIR         a site of tiles
   --dir DIR          the directory of a log on this machine, whose trust files
-                     are then used
+                     are then used; while it is served, up to a second old
   --trust FILE       pins the genesis. Needed
   --policy FILE      the log's key
 

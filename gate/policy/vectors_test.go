@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func TestVectorsFalseAdmit(t *testing.T) {
 		if got := v.Arm().String(); got != c.Must {
 			t.Errorf("%s: %s, want %s", c.ID, v, c.Must)
 		}
-		if denied := v.Reasons()[0] != "NO-RULE"; denied != (c.Expected.Source == "Policy") {
+		if denied := !slices.Contains(v.Reasons(), "NO-RULE"); denied != (c.Expected.Source == "Policy") {
 			t.Errorf("%s: %s, want a denial by %s", c.ID, v, c.Expected.Source)
 		}
 		if v := judge(c.Control); !strings.Contains("-"+c.ControlMust+"-", "-"+v.Arm().String()+"-") {

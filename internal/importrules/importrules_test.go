@@ -39,6 +39,7 @@ var outside = []string{
 	"internal/durable",
 	"internal/keyfile",
 	"internal/proposal",
+	"witness",
 	"internal/index",
 	"internal/rlog",
 	"internal/server",
@@ -53,6 +54,7 @@ var outside = []string{
 var programs = []string{
 	"cmd/gate",
 	"cmd/logd",
+	"cmd/monitor",
 	"cmd/verify",
 	"internal/demo",
 	"internal/loadgen",
