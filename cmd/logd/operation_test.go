@@ -314,7 +314,9 @@ func TestRunbook(t *testing.T) {
 			t.Errorf("docs/runbook/%s is of no alert", e.Name())
 		}
 	}
-	var dashboard struct{ Panels []struct{ Targets []struct{ Expr string } } }
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
 	if b, err = os.ReadFile("../../deploy/grafana/obstat.json"); err != nil {
 		t.Fatal(err)
 	}
