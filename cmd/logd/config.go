@@ -34,6 +34,8 @@ type Config struct {
 	Public             bool     // serve: reads are for everybody
 	Anchors            []string // serve: files on other volumes that hold the newest checkpoint, and witnesses by URL
 	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
+	AdminSocket        string   // serve: of a Unix socket for the operator; empty for none
+	MetricsListen      string   // serve: host:port for Prometheus; empty for none
 	LogFormat          string   // serve: text or json
 	LogLevel           string   // serve: debug, info, warn or error
 
@@ -119,16 +121,28 @@ func validOrigin(origin string) error {
 	return nil
 }
 
+func (c *Config) validateAddress(name, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("%s %s is not host:port: %v", c.said(name), address, err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("%s %s: a port is a number from 0 to 65535", c.said(name), address)
+	}
+	return nil
+}
+
 func (c *Config) validateServe() error {
 	if err := c.validateDir(); err != nil {
 		return err
 	}
-	_, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return usagef("%s %s is not host:port: %v", c.said("listen"), c.Listen, err)
+	if err := c.validateAddress("listen", c.Listen); err != nil {
+		return err
 	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("%s %s: a port is a number from 0 to 65535", c.said("listen"), c.Listen)
+	if c.MetricsListen != "" {
+		if err := c.validateAddress("metrics.listen", c.MetricsListen); err != nil {
+			return err
+		}
 	}
 	if c.UnreachableAnchors && len(c.Anchors) == 0 {
 		return usagef("--allow-unreachable-anchors says nothing without --anchor")

@@ -105,6 +105,7 @@ const helpServe = `logd serve - answer submissions and reads over HTTP
 USAGE
   logd serve [--config FILE] --dir DIR [--listen HOST:PORT] [--public]
              [--anchor FILE|URL]... [--allow-unreachable-anchors]
+             [--admin-socket FILE] [--metrics-listen HOST:PORT]
              [--log-format text|json] [--log-level LEVEL]
 
 DESCRIPTION
@@ -158,6 +159,10 @@ OPTIONS
                        for this start, go on without anchors that cannot be
                        read, and say so in the log. One that is ahead stops the
                        log all the same
+  --admin-socket FILE  a Unix socket for the operator: /metrics, /status, /config
+                       and /debug/pprof/, for its owner alone
+  --metrics-listen HOST:PORT
+                       an address for Prometheus, which has /metrics alone
   --log-format text|json   of the log on standard error; default text
   --log-level LEVEL    debug, info, warn or error; default info
 

@@ -40,6 +40,11 @@ func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err erro
 		return errors.Join(atFault(cfg.Dir, err), ln.Close())
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	adm, err := openAdmin(ctx, cfg, s, logger)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer func() { err = errors.Join(err, adm.close()) }()
 	logger.Info("serving", "origin", sc.Engines.Origin, "listen", ln.Addr().String(), "public", cfg.Public,
 		"size", s.Head().Size, "rollback_protection", s.Stats().RollbackProtection)
 	// The one line for whoever started it, who may have asked for port 0.

@@ -79,6 +79,10 @@ type Config struct {
 	// never.
 	ScrubEvery time.Duration
 
+	// Observe, if not nil, is told of every group that became durable, on the
+	// sequencer's goroutine.
+	Observe func(Group)
+
 	room int64 // bytes that a segment is made longer by at once; tests make it small
 
 	Rand   io.Reader    // keys of record checksums; nil means crypto/rand

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/obstat/obstat/internal/dagcbor"
 	"github.com/obstat/obstat/internal/durable"
@@ -36,6 +37,12 @@ type Head struct {
 	Note []byte // the signed note; shared, not to be changed
 
 	bytes uint64 // of leaves sequenced since Open, up to Size
+}
+
+// Group is what one sync made durable.
+type Group struct {
+	Leaves int
+	Sync   time.Duration // write and fdatasync
 }
 
 // Log is an open log. Its methods may be called from many goroutines.

@@ -164,7 +164,11 @@ func (s *sequencer) write(r *record) error {
 	if err != nil {
 		return stopped(op, name, err)
 	}
-	l.syncNanos.Add(int64(time.Since(begin)))
+	took := time.Since(begin)
+	l.syncNanos.Add(int64(took))
+	if l.cfg.Observe != nil {
+		l.cfg.Observe(Group{Leaves: len(r.leaves), Sync: took})
+	}
 	if s.writer.number != segment {
 		before := l.head.Load()
 		l.leaves.open(s.writer.number, s.writer.file)

@@ -39,7 +39,6 @@ func (s *Server) Receiving() int {
 func (s *Server) Narrow(held int64) { s.limits.held = held }
 
 // Err is nil while the log takes submissions.
-func (s *Server) Err() error { return s.log.Err() }
 
 // Refuse is refuse.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }

@@ -53,7 +53,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if status >= http.StatusInternalServerError && e.Code != report.CodeBusy {
 		e = s.ownFault(r, e.Code, err)
 	}
-	s.logger.Debug("refused", "method", r.Method, "path", r.URL.Path, "status", status, "code", e.Code, "where", e.Where)
+	s.logger.Debug("refused", "method", r.Method, "path", r.URL.Path, "status", status, "code", e.Code, "where", e.Where, "trace", traceOf(r))
 	s.drain(w, r)
 	body, err := json.Marshal(problem{
 		Type: problemBase + string(e.Code), Title: report.Meaning[e.Code], Status: status,
@@ -87,6 +87,6 @@ func (s *Server) ownFault(r *http.Request, code report.Code, err error) *report.
 	case report.CodeLogClosed:
 		return &report.Error{Code: code, Fix: "the server is ending; submit the same envelope again later"}
 	}
-	s.logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
+	s.logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err, "trace", traceOf(r))
 	return &report.Error{Code: code, Fix: "tell the operator of the log; the server's own log says more"}
 }

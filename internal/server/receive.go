@@ -68,7 +68,8 @@ func (s *Server) drain(w http.ResponseWriter, r *http.Request) {
 		return // it asked before it sends, and the answer is no
 	}
 	_ = s.receivers.read(w, func() error { // what fails to come needs no reading
-		_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxDrain))
+		// The server's own writer, which ends the connection where that is more.
+		_, err := io.Copy(io.Discard, http.MaxBytesReader(own(w), r.Body, maxDrain))
 		return err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/obstat/obstat/report"
 )
@@ -73,13 +74,20 @@ func (t *route) match(path string) (map[string]string, bool) {
 
 // ServeHTTP routes by the exact path: a path has one spelling, and nothing is
 // redirected.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := s.route(w, r); err != nil {
-		s.refuse(w, r, err)
+func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	begin, route := time.Now(), "none"
+	w := &statusWriter{ResponseWriter: rw}
+	var refusal error
+	defer func() { // also where the client went away
+		s.metrics.answered(route, methodLabel(r.Method), w.status, time.Since(begin), refusal)
+	}()
+	if refusal = s.route(w, r, &route); refusal != nil {
+		s.refuse(w, r, refusal)
 	}
 }
 
-func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
+// route answers, and says which route it was; it stays as it is where none fits.
+func (s *Server) route(w http.ResponseWriter, r *http.Request, route *string) error {
 	path := r.URL.EscapedPath()
 	var allow []string
 	for i := range s.routes {
@@ -88,6 +96,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		if !ok {
 			continue
 		}
+		*route = t.path
 		reads := t.method == http.MethodGet
 		if s.public && reads && !t.own { // browsers verify too
 			w.Header().Set("Access-Control-Allow-Origin", "*")

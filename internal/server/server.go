@@ -43,6 +43,7 @@ type Config struct {
 // Server answers requests about one log. It is an http.Handler, safe for
 // concurrent use.
 type Server struct {
+	origin   string
 	log      *rlog.Log
 	registry *registries
 	index    *derived // nil where there is none
@@ -51,6 +52,7 @@ type Server struct {
 	routes   []route   // never changed
 	public   bool      // as Config.Public; never changed
 	anchors  []*anchor // never changed
+	metrics  *metrics
 
 	witnesses []*witnessAnchor // never changed
 
@@ -81,6 +83,8 @@ func Open(cfg Config) (*Server, error) {
 	}
 	st := cfg.startup()
 	st.engine.UnreachableAnchors = cfg.UnreachableAnchors
+	m := newMetrics()
+	st.engine.Observe = m.group
 	var anchors []*anchor
 	var witnesses []*witnessAnchor
 	for _, path := range cfg.Anchors {
@@ -98,7 +102,8 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, st.index.close())
 	}
-	s := &Server{log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), routes: routes(), public: cfg.Public, anchors: anchors, witnesses: witnesses}
+	s := &Server{origin: cfg.Engines.Origin, log: l, registry: st.registry, index: st.index, logger: cfg.Logger, limits: defaultLimits(), routes: routes(), public: cfg.Public, anchors: anchors, witnesses: witnesses, metrics: m}
+	m.registry.MustRegister(state{s})
 	s.receivers.active = make(map[*http.ResponseController]struct{})
 	if err := s.fits(cfg); err != nil {
 		_ = s.Close() // nothing was submitted; err says why there is no server
@@ -158,6 +163,12 @@ func (s *Server) Close() error { return errors.Join(s.log.Close(), s.index.close
 
 // Head is the newest signed checkpoint.
 func (s *Server) Head() rlog.Head { return s.log.Head() }
+
+// Err is nil while the log takes submissions; then the reason why it does not.
+func (s *Server) Err() error { return s.log.Err() }
+
+// Origin is the log's name.
+func (s *Server) Origin() string { return s.origin }
 
 // Stats is a reading of the engine.
 func (s *Server) Stats() rlog.Stats { return s.log.Stats() }

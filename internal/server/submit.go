@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
@@ -44,11 +45,13 @@ func (s *Server) submit(w http.ResponseWriter, r *request) error {
 	if err := r.wait(); err != nil {
 		return err
 	}
+	since := time.Now()
 	body, err := s.receive(w, r.Request, &s.held, s.limits.held)
 	if err != nil {
 		return err
 	}
 	defer body.done()
+	since = s.metrics.stage(stageReceive, since)
 	parse := parseJSON
 	if body.leaf {
 		parse = parseLeaf
@@ -61,10 +64,13 @@ func (s *Server) submit(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	since = s.metrics.stage(stageCheck, since)
 	res, err := s.sequence(r.Request, a)
 	if err != nil {
 		return err
 	}
+	since = s.metrics.stage(stageSequence, since)
+	defer s.metrics.stage(stageAnswer, since)
 	envelope := a.envelope
 	if res.Repeat {
 		// Another valid signature over the same statement may have come; what
