@@ -5,6 +5,7 @@ import "io"
 const helpMain = `logd - a transparency log for judged effects
 
 USAGE
+  logd dev [--dir DIR]
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE|URL]...
   logd config [any option of logd serve]...
@@ -16,6 +17,7 @@ USAGE
   logd help [COMMAND]
 
 COMMANDS
+  dev      serve a log with throwaway keys, and say what to try
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
   config   print what serve would be told, and by whom
@@ -352,7 +354,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
+		"": helpMain, "dev": helpDev, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)
