@@ -89,29 +89,60 @@ func SignFreeze[K crypto.Signer](z *Freeze, registrars ...K) (*dsse.Envelope, er
 }
 
 // Freeze makes the statement that ends the log as its registry stands now; heir
-// is nil where nobody goes on yet.
+// is nil where nobody goes on yet. Of a log that is frozen and names nobody it
+// makes the statement that names somebody beside the log.
 func (r *Registry) Freeze(heir *Heir) (*Freeze, error) {
 	z := &Freeze{Log: r.log, Registry: r.Head(), Heir: heir}
 	if _, err := z.Encode(); err != nil {
 		return nil, err
 	}
-	return z, r.freezes(z)
+	_, err := r.PreviewFreeze(z)
+	return z, err
 }
 
-// Endorsed verifies a freeze that stands in no log, by the registrars of r, and
-// returns the log that it names. It is how registrars say who goes on where the
+// PreviewFreeze returns the registry as z would end it, whoever signs it and
+// wherever it stands, and holds every rule but those of signatures and place.
+func (r *Registry) PreviewFreeze(z *Freeze) (*Registry, error) {
+	open := r
+	if z.Heir != nil {
+		var err error
+		if open, err = r.reopened(); err != nil {
+			return nil, err
+		}
+	}
+	if err := open.freezes(z); err != nil {
+		return nil, err
+	}
+	next := open.clone()
+	next.frozen = &Frozen{Freeze: *z, Leaf: dagcbor.MaxInt}
+	return next, nil
+}
+
+// reopened returns r as it was before a leaf froze it that names nobody: who goes
+// on can be named beside it.
+func (r *Registry) reopened() (*Registry, error) {
+	switch {
+	case r.frozen == nil:
+		return r, nil
+	case r.frozen.Heir != nil:
+		return nil, r.isFrozen() // its registrars have said who goes on
+	}
+	open := r.clone()
+	open.frozen = nil
+	return open, nil
+}
+
+// Endorsed verifies a freeze in DSSE JSON that stands in no log, by the registrars
+// of r, and returns the log that it names. It is how registrars say who goes on where the
 // log can take no leaf any more: its key is lost, or it was frozen before they
 // knew.
 func (r *Registry) Endorsed(l *dsse.Loose) (*Heir, error) {
 	if l.Type != dsse.FreezeType {
 		return nil, refuse(report.CodeRegistryType, dsse.FreezeType, l.Type)
 	}
-	open := r.clone()
-	if r.frozen != nil {
-		if r.frozen.Heir != nil {
-			return nil, r.isFrozen() // its registrars have said who goes on
-		}
-		open.frozen = nil
+	open, err := r.reopened()
+	if err != nil {
+		return nil, err
 	}
 	env, err := Bind(l, open)
 	if err != nil {

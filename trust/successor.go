@@ -116,13 +116,9 @@ func (r *Registry) Predecessor() (Predecessor, bool) {
 	return *r.predecessor, true
 }
 
-// applySuccessor verifies a successor statement, which stands at leaf 1, behind
-// the genesis and before everything else.
-func (r *Registry) applySuccessor(env *dsse.Envelope, index uint64) (*Registry, error) {
-	s, err := DecodeSuccessor(env.Payload)
-	if err != nil {
-		return nil, err
-	}
+// PreviewSuccessor returns the registry as s at leaf index would make it, whoever
+// signs it.
+func (r *Registry) PreviewSuccessor(s *Successor, index uint64) (*Registry, error) {
 	switch {
 	case s.Log != r.log:
 		return nil, refuse(report.CodeRegistryLog, r.log, s.Log)
@@ -134,6 +130,20 @@ func (r *Registry) applySuccessor(env *dsse.Envelope, index uint64) (*Registry, 
 	}
 	next := r.clone()
 	next.predecessor = &s.Predecessor
+	return next, nil
+}
+
+// applySuccessor verifies a successor statement, which stands at leaf 1, behind
+// the genesis and before everything else.
+func (r *Registry) applySuccessor(env *dsse.Envelope, index uint64) (*Registry, error) {
+	s, err := DecodeSuccessor(env.Payload)
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.PreviewSuccessor(s, index)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.signed(env, next); err != nil {
 		return nil, err
 	}

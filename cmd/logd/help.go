@@ -13,6 +13,7 @@ USAGE
   logd reindex --dir DIR
   logd export --dir DIR --to SITE
   logd keys COMMAND ...
+  logd freeze|succeed|succession ...
   logd version
   logd help [COMMAND]
 
@@ -25,6 +26,8 @@ COMMANDS
   reindex  make the index of a log again
   export   make a static site of a log
   keys     make key files; change and look at who may sign
+  freeze, succeed, succession
+           end a log, and let another go on from it
   version  say what was built
   help     say more about a command
 
@@ -354,7 +357,8 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "dev": helpDev, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
+		"": helpMain, "dev": helpDev, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "freeze": helpSuccession, "succeed": helpSuccession, "succession": helpSuccession,
+		"fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {
 		return usagef("help: there is nothing to say about %q", args)

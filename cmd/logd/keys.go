@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"strings"
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/keyfile"
@@ -54,12 +55,12 @@ func operands(f *flag.FlagSet, args []string, stdout io.Writer) ([]string, error
 	var rest []string
 	for {
 		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-			if err := say(stdout, helpKeys); err != nil {
+			if err := help([]string{topic(f)}, stdout); err != nil {
 				return nil, err
 			}
 			return nil, flag.ErrHelp
 		} else if err != nil {
-			return nil, usagef("%s: %v; logd help keys says more", f.Name(), err)
+			return nil, usagef("%s: %v; logd help %s says more", f.Name(), err, topic(f))
 		}
 		if f.NArg() == 0 {
 			return rest, nil
@@ -71,6 +72,12 @@ func operands(f *flag.FlagSet, args []string, stdout io.Writer) ([]string, error
 	}
 }
 
+// topic is what to ask logd help about a command.
+func topic(f *flag.FlagSet) string {
+	name, _, _ := strings.Cut(f.Name(), " ")
+	return name
+}
+
 // operandsN is operands where so many are wanted.
 func operandsN(f *flag.FlagSet, args []string, stdout io.Writer, names ...string) ([]string, error) {
 	rest, err := operands(f, args, stdout)
@@ -78,7 +85,7 @@ func operandsN(f *flag.FlagSet, args []string, stdout io.Writer, names ...string
 		return nil, err
 	}
 	if len(rest) != len(names) {
-		return nil, usagef("%s: %d files are wanted (%v), got %d; logd help keys says more", f.Name(), len(names), names, len(rest))
+		return nil, usagef("%s: %d files are wanted (%v), got %d; logd help %s says more", f.Name(), len(names), names, len(rest), topic(f))
 	}
 	return rest, nil
 }

@@ -172,14 +172,7 @@ func keysPropose(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.Open(t)
-	if err != nil {
-		return err
-	}
-	if err := createFile(out, p.Bytes()); err != nil {
-		return err
-	}
-	return say(stdout, o.Text()+fmt.Sprintf("\nThe proposal is in %s. Next: logd keys sign, by each registrar.\n", out))
+	return proposed(p, t, out, stdout)
 }
 
 // genesis proposes the registry of a new log.
@@ -308,13 +301,15 @@ func keysSign(args []string, stdout io.Writer) error {
 	}
 	before, after := o.Counts()
 	state := fmt.Sprintf("It has %d of %d signatures", after, o.After.Threshold())
-	if o.Before != nil {
+	if o.Before != nil && o.Statement != nil {
 		state = fmt.Sprintf("It has %d of the %d signatures of the registry before, and %d of the %d of the one after", before, o.Before.Threshold(), after, o.After.Threshold())
 	}
 	next := "the next registrar signs it"
 	switch {
 	case o.Complete() && o.Before == nil:
 		next = "logd init --genesis"
+	case o.Complete() && o.Beside():
+		next = "logd succession --freeze"
 	case o.Complete():
 		next = "logd keys submit"
 	}

@@ -46,6 +46,9 @@ func keysSubmit(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.Before == nil {
 		return usagef("keys submit: this is the genesis of a new log, which logd init --genesis makes of it")
 	}
+	if o.Beside() {
+		return usagef("keys submit: the log is frozen and takes nothing: this names who goes on beside it, for logd succession --freeze")
+	}
 	env, err := o.Envelope()
 	if err != nil {
 		return err
@@ -76,7 +79,7 @@ func keysSubmit(ctx context.Context, args []string, stdout io.Writer) error {
 	if repeat {
 		how = "It stood before"
 	}
-	return say(stdout, fmt.Sprintf("%s in the log: version %d at leaf %d, statement %s.\n", how, o.Statement.Version, at, dagcbor.Sum(o.Payload)))
+	return say(stdout, fmt.Sprintf("%s in the log: %s at leaf %d, statement %s.\n", how, r.What(at), at, dagcbor.Sum(o.Payload)))
 }
 
 // merged reads copies of one proposal and adds their signatures up.
@@ -208,7 +211,7 @@ func keysHistory(ctx context.Context, args []string, stdout io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Text())
 	for _, v := range r.Versions {
-		fmt.Fprintf(&b, "leaf %d  version %d, statement %s\n", v.Leaf, v.After.Version(), v.After.Head())
+		fmt.Fprintf(&b, "leaf %d  %s, statement %s\n", v.Leaf, v.What, v.Statement)
 		for _, line := range v.Changes {
 			b.WriteString("  " + line + "\n")
 		}

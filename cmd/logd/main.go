@@ -77,7 +77,7 @@ func fileError(code report.Code, where string, cause error) error {
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, helpMain)
-		return usagef("a command is needed: dev, init, serve, config, fsck, reindex, export, keys, version or help")
+		return usagef("a command is needed: dev, init, serve, config, fsck, reindex, export, keys, freeze, succeed, succession, version or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -120,6 +120,12 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return export(cfg, stdout, stderr)
 	case "keys":
 		return keys(ctx, rest, stdout)
+	case "freeze":
+		return freeze(ctx, rest, stdout)
+	case "succeed":
+		return succeed(ctx, rest, stdout)
+	case "succession":
+		return succession(rest, stdout)
 	case "version", "--version", "-version":
 		if len(rest) > 0 {
 			return usagef("version takes no arguments")

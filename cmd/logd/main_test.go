@@ -253,13 +253,19 @@ func opening(run string, key ed25519.PrivateKey) (*dsse.Envelope, error) {
 	return dsse.Sign(dsse.ReceiptType, d.Payload(), key)
 }
 
-// scriptVerified: verified BUNDLE DIR, under the trust files in DIR.
+// scriptVerified: verified BUNDLE DIR [SUCCESSION], under the trust files in DIR.
 func scriptVerified(ts *testscript.TestScript, neg bool, args []string) {
 	policy, err := trust.ParsePolicy([]byte(ts.ReadFile(filepath.Join(args[1], policyFile))))
 	ts.Check(err)
 	engines, err := trust.ParseEngines([]byte(ts.ReadFile(filepath.Join(args[1], enginesFile))))
 	ts.Check(err)
-	r := bundle.Check([]byte(ts.ReadFile(args[0])), bundle.Options{Policy: policy, Engines: engines})
+	o := bundle.Options{Policy: policy, Engines: engines}
+	if len(args) > 2 {
+		s, err := bundle.ParseSuccession([]byte(ts.ReadFile(args[2])))
+		ts.Check(err)
+		o.Successions = append(o.Successions, s)
+	}
+	r := bundle.Check([]byte(ts.ReadFile(args[0])), o)
 	if (r.ExitCode() == 0) == neg {
 		ts.Fatalf("exit %d\n%s", r.ExitCode(), r.Text())
 	}

@@ -26,9 +26,13 @@ type Trust struct {
 // signature that it has holds.
 type Opened struct {
 	*Proposal
+	// One of the three, by Type.
 	Statement *trust.Statement
-	Before    *Folded         // nil of a genesis
-	After     *trust.Registry // that it would make
+	Freeze    *trust.Freeze
+	Successor *trust.Successor
+
+	Before *Folded         // nil of a genesis
+	After  *trust.Registry // that it would make
 }
 
 // NewGenesis makes the proposal of a new log's registry.
@@ -61,6 +65,47 @@ func New(chain *bundle.Chain, t Trust, c trust.Change) (*Proposal, error) {
 	return &Proposal{Type: dsse.RegistryType, Payload: payload, Chain: chain}, nil
 }
 
+// NewFreeze makes the proposal of ending a log; heir is nil where nobody goes on
+// yet. Of a log that is frozen it is the statement beside it that names somebody.
+func NewFreeze(chain *bundle.Chain, t Trust, heir *trust.Heir) (*Proposal, error) {
+	r, err := Fold(chain, t)
+	if err != nil {
+		return nil, err
+	}
+	z, err := r.Freeze(heir)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := z.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return &Proposal{Type: dsse.FreezeType, Payload: payload, Chain: chain}, nil
+}
+
+// NewSuccessor makes the proposal of leaf 1 of a log, whose chain this is: it goes
+// on where the log of another chain ended.
+func NewSuccessor(chain *bundle.Chain, t Trust, predecessor *bundle.Chain, of Trust) (*Proposal, error) {
+	r, err := Fold(chain, t)
+	if err != nil {
+		return nil, err
+	}
+	was, err := Fold(predecessor, of)
+	if err != nil {
+		return nil, fmt.Errorf("the predecessor: %w", err)
+	}
+	s := &trust.Successor{
+		Log:         r.Log(),
+		Predecessor: trust.Predecessor{Log: was.Log(), Size: was.Head.Size, Root: was.Head.Root, Registry: was.Registry.Head()},
+		Checkpoint:  predecessor.Checkpoint,
+	}
+	payload, err := s.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return &Proposal{Type: dsse.SuccessorType, Payload: payload, Chain: chain}, nil
+}
+
 // Folded is a registry chain that was verified under somebody's trust.
 type Folded struct {
 	*trust.Registry
@@ -69,12 +114,14 @@ type Folded struct {
 	Versions []Version
 }
 
-// Version is one statement of a folded chain.
+// Version is one leaf of a folded chain.
 type Version struct {
-	Leaf    uint64
-	Changes []string // one line each, as Changes makes them
-	Signers []dsse.KeyID
-	After   *trust.Registry
+	Leaf      uint64
+	What      string // "version 3", "freeze", "successor statement"
+	Statement dagcbor.CID
+	Changes   []string // one line each, as Changes makes them
+	Signers   []dsse.KeyID
+	After     *trust.Registry
 }
 
 // Fold verifies a registry chain under somebody's trust.
@@ -114,11 +161,21 @@ func (f *Folded) fold(leaves []bundle.RegistryLeaf, pin trust.Pin) error {
 		if err != nil {
 			return fmt.Errorf("registry leaf %d: %w", i, err)
 		}
-		s, err := trust.DecodeStatement(env.Payload)
-		if err != nil {
-			return err
+		v := Version{Leaf: l.Index, Statement: dagcbor.Sum(env.Payload), After: after}
+		switch env.Type {
+		case dsse.FreezeType:
+			z, _ := after.Frozen()
+			v.What, v.Changes = "freeze", freezing(&z.Freeze)
+		case dsse.SuccessorType:
+			p, _ := after.Predecessor()
+			v.What, v.Changes = "successor statement", succeeding(p)
+		default:
+			s, err := trust.DecodeStatement(env.Payload)
+			if err != nil {
+				return err
+			}
+			v.What, v.Changes = fmt.Sprintf("version %d", s.Version), Changes(before, after, s)
 		}
-		v := Version{Leaf: l.Index, Changes: Changes(before, after, s), After: after}
 		for _, sig := range env.Sigs {
 			v.Signers = append(v.Signers, sig.By)
 		}
@@ -129,17 +186,32 @@ func (f *Folded) fold(leaves []bundle.RegistryLeaf, pin trust.Pin) error {
 
 // Leaf returns where a statement stands.
 func (f *Folded) Leaf(statement dagcbor.CID) (uint64, bool) {
-	at := slices.Index(f.Statements(), statement)
+	at := slices.IndexFunc(f.Versions, func(v Version) bool { return v.Statement == statement })
 	if at < 0 {
 		return 0, false
 	}
-	return f.Leaves()[at], true
+	return f.Versions[at].Leaf, true
+}
+
+// What says what stands at a leaf of the chain.
+func (f *Folded) What(leaf uint64) string {
+	at := slices.IndexFunc(f.Versions, func(v Version) bool { return v.Leaf == leaf })
+	if at < 0 {
+		return "nothing"
+	}
+	return f.Versions[at].What
 }
 
 // Text says which registry this is.
 func (f *Folded) Text() string {
 	leaves := f.Leaves()
 	s := fmt.Sprintf("Registry of the log %s, version %d, statement %s, leaf %d\n", f.Log(), f.Version(), f.Registry.Head(), leaves[len(leaves)-1])
+	if p, ok := f.Predecessor(); ok {
+		s += fmt.Sprintf("It goes on from %s, which ended with %d leaves\n", p.Log, p.Size)
+	}
+	if z, ok := f.Frozen(); ok {
+		s += fmt.Sprintf("Frozen by leaf %d, the last; %s\n", z.Leaf, goesOn(&z.Freeze))
+	}
 	return s + fmt.Sprintf("%s sign a change; %s\n\n", threshold(f.Registry), proven(f.Head.Size, f.Signed))
 }
 
@@ -153,33 +225,70 @@ func proven(size uint64, signed bool) string {
 
 // Open holds a proposal against the trust of whoever has it.
 func (p *Proposal) Open(t Trust) (*Opened, error) {
-	if p.Type != dsse.RegistryType {
-		return nil, &report.Error{Code: report.CodePayloadType, Expected: dsse.RegistryType, Actual: strconv.Quote(p.Type)}
+	o := &Opened{Proposal: p}
+	var err error
+	switch p.Type {
+	case dsse.RegistryType:
+		o.Statement, err = trust.DecodeStatement(p.Payload)
+	case dsse.FreezeType:
+		o.Freeze, err = trust.DecodeFreeze(p.Payload)
+	case dsse.SuccessorType:
+		o.Successor, err = trust.DecodeSuccessor(p.Payload)
+	default:
+		err = &report.Error{Code: report.CodePayloadType, Expected: dsse.RegistryType, Actual: strconv.Quote(p.Type)}
 	}
-	s, err := trust.DecodeStatement(p.Payload)
 	if err != nil {
 		return nil, err
 	}
-	o := &Opened{Proposal: p, Statement: s}
-	if p.Chain == nil {
-		var foreign []ed25519.PublicKey
-		if t.Policy != nil {
-			foreign = t.Policy.Foreign()
-		}
-		if e := t.Engines; e != nil && e.Genesis != dagcbor.Sum(p.Payload) {
-			return nil, &report.Error{Code: report.CodeRegistryPin, Expected: "the genesis " + e.Genesis.String(), Actual: dagcbor.Sum(p.Payload).String()}
-		}
-		o.After, err = trust.PreviewGenesis(s, foreign)
-	} else {
-		if o.Before, err = Fold(p.Chain, t); err != nil {
-			return nil, err
-		}
-		o.After, err = o.Before.Preview(s)
+	switch {
+	case p.Chain == nil && o.Statement == nil:
+		return nil, refuse("", "the registry that it follows", "none")
+	case p.Chain == nil:
+		err = o.openGenesis(t)
+	default:
+		err = o.openNext(t)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return o, o.checkSignatures()
+}
+
+func (o *Opened) openGenesis(t Trust) (err error) {
+	var foreign []ed25519.PublicKey
+	if t.Policy != nil {
+		foreign = t.Policy.Foreign()
+	}
+	if e := t.Engines; e != nil && e.Genesis != dagcbor.Sum(o.Payload) {
+		return &report.Error{Code: report.CodeRegistryPin, Expected: "the genesis " + e.Genesis.String(), Actual: dagcbor.Sum(o.Payload).String()}
+	}
+	o.After, err = trust.PreviewGenesis(o.Statement, foreign)
+	return err
+}
+
+func (o *Opened) openNext(t Trust) (err error) {
+	if o.Before, err = Fold(o.Chain, t); err != nil {
+		return err
+	}
+	switch {
+	case o.Freeze != nil:
+		o.After, err = o.Before.PreviewFreeze(o.Freeze)
+	case o.Successor != nil:
+		o.After, err = o.Before.PreviewSuccessor(o.Successor, o.Before.Head.Size)
+	default:
+		o.After, err = o.Before.Preview(o.Statement)
+	}
+	return err
+}
+
+// Beside reports whether this names who goes on beside a log that is frozen: no
+// log takes it, and it is evidence.
+func (o *Opened) Beside() bool {
+	if o.Freeze == nil {
+		return false
+	}
+	_, frozen := o.Before.Frozen()
+	return frozen
 }
 
 // registrar says what a key may sign: before and after the statement.
@@ -255,14 +364,22 @@ func (o *Opened) Envelope() (*dsse.Envelope, error) {
 		return nil, &report.Error{Code: report.CodeRegistryQuorum, Expected: want, Actual: got, Fix: "the next registrar signs it: logd keys sign"}
 	}
 	env := &dsse.Envelope{Type: o.Type, Payload: o.Payload, Sigs: o.Sigs}
-	var err error
+	return env, o.holds(env)
+}
+
+// holds makes every check of the signed statement that a log or a verifier makes.
+func (o *Opened) holds(env *dsse.Envelope) error {
 	if o.Before == nil {
-		_, err = trust.Genesis(env, 0, trust.Pin{Origin: o.Statement.Log, Genesis: dagcbor.Sum(o.Payload)})
-	} else {
-		_, err = o.Before.Apply(env, o.Before.Head.Size)
+		_, err := trust.Genesis(env, 0, trust.Pin{Origin: o.Statement.Log, Genesis: dagcbor.Sum(o.Payload)})
+		return err
 	}
-	if err != nil {
-		return nil, err
+	if !o.Beside() {
+		_, err := o.Before.Apply(env, o.Before.Head.Size)
+		return err
 	}
-	return env, nil
+	loose, err := dsse.ParseJSON(env.JSON())
+	if err == nil {
+		_, err = o.Before.Endorsed(loose)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,7 +126,11 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := propose(t, chain, trusted, trust.Change{})
-	text := strings.Join([]string{o.Text(), blind.Text(), reopen(t, genesis, proposal.Trust{}).Text(), nothing.Text()}, "\n--\n\n")
+	ends := ending(t)
+	text := strings.Join([]string{
+		o.Text(), blind.Text(), reopen(t, genesis, proposal.Trust{}).Text(), nothing.Text(),
+		ends.freeze.Text(), ends.successor.Text(), ends.beside.Text(),
+	}, "\n--\n\n")
 	file := filepath.Join("testdata", "text.txt")
 	if *update {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -139,6 +144,74 @@ func TestText(t *testing.T) {
 	if diff := cmp.Diff(string(want), text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
+}
+
+const second = "example.com/log-2"
+
+// ending are the proposals with which a log ends and another goes on.
+func ending(t testing.TB) (out struct{ freeze, successor, beside *proposal.Opened }) {
+	t.Helper()
+	l, chain, trusted := world(t)
+	heir := testlog.Named(t, second)
+	named := &trust.Heir{Log: second, Key: trust.PublicKey(testlog.Public(second)), Genesis: heir.Genesis}
+	made := func(p *proposal.Proposal, err error) func(proposal.Trust) *proposal.Opened {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(tr proposal.Trust) *proposal.Opened { return reopen(t, p, tr) }
+	}
+	out.freeze = made(proposal.NewFreeze(chain, trusted, named))(trusted)
+	l.Freeze(nil)
+	frozen := &bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size())}
+	out.beside = made(proposal.NewFreeze(frozen, trusted, named))(trusted)
+	ofHeir := proposal.Trust{Engines: &trust.Engines{Origin: second, Genesis: heir.Genesis}}
+	first := &bundle.Chain{Leaves: heir.Chain(1), Checkpoint: heir.Checkpoint(1)}
+	out.successor = made(proposal.NewSuccessor(first, ofHeir, frozen, trusted))(ofHeir)
+	return out
+}
+
+// TestEnding: freezes and successor statements gather signatures as changes do,
+// and what comes of it is what a log or a verifier takes.
+func TestEnding(t *testing.T) {
+	ends := ending(t)
+	for what, o := range map[string]*proposal.Opened{"freeze": ends.freeze, "beside": ends.beside, "successor": ends.successor} {
+		if (what == "beside") != o.Beside() {
+			t.Errorf("%s: beside a log %v", what, o.Beside())
+		}
+		for i, key := range []string{"registrar-1", "registrar-2"} {
+			_, err := o.Envelope()
+			wantCode(t, fmt.Sprintf("%s with %d signatures", what, i), err, report.CodeRegistryQuorum)
+			if err := o.Sign(testlog.Key(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantCode(t, what+", signed by an engine", o.Sign(testlog.Key("engine")), report.CodeRegistrySigner)
+		env, err := o.Envelope()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		_, err = o.Before.Apply(env, o.Before.Head.Size)
+		if what == "beside" {
+			wantCode(t, "by a log that is frozen", err, report.CodeLogFrozen)
+		} else if err != nil {
+			t.Errorf("%s: the log does not take it: %v", what, err)
+		}
+	}
+	p := *ends.freeze.Proposal
+	p.Chain = nil
+	_, err := p.Open(proposal.Trust{})
+	wantCode(t, "a freeze of no registry", err, report.CodeProposalMalformed)
+	p.Chain = ends.beside.Chain
+	p.Payload = must((&trust.Freeze{Log: testlog.Origin, Registry: ends.freeze.Freeze.Registry}).Encode())
+	_, err = p.Open(proposal.Trust{Engines: &trust.Engines{Origin: testlog.Origin, Genesis: ends.beside.Before.Statements()[0]}})
+	wantCode(t, "a second freeze that names nobody", err, report.CodeLogFrozen)
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 // TestOpenRefuses: what a file says of itself is worth nothing.

@@ -25,7 +25,7 @@ func (o *Opened) Text() string {
 		row("now", "version %d, statement %s, leaf %d", o.Before.Version(), o.Before.Registry.Head(), leaves[len(leaves)-1])
 		row("", "%s", proven(o.Before.Head.Size, o.Before.Signed))
 	}
-	row("proposed", "version %d, statement %s", o.Statement.Version, dagcbor.Sum(o.Payload))
+	row("proposed", "%s, statement %s", o.what(), dagcbor.Sum(o.Payload))
 	b.WriteString("\nChanges\n")
 	for _, line := range o.changes() {
 		b.WriteString("  " + line + "\n")
@@ -41,11 +41,55 @@ func (o *Opened) Text() string {
 	return b.String()
 }
 
+// what says which statement is proposed.
+func (o *Opened) what() string {
+	switch {
+	case o.Beside():
+		return "who goes on, beside a log that is frozen"
+	case o.Freeze != nil:
+		return "the freeze of this log"
+	case o.Successor != nil:
+		return "the successor statement of this log, its leaf 1"
+	}
+	return fmt.Sprintf("version %d", o.Statement.Version)
+}
+
 func (o *Opened) changes() []string {
-	if o.Before == nil {
+	switch {
+	case o.Beside():
+		return append([]string{"! the log was frozen and named nobody; this names who goes on"}, freezing(o.Freeze)[1:]...)
+	case o.Freeze != nil:
+		return freezing(o.Freeze)
+	case o.Successor != nil:
+		return succeeding(o.Successor.Predecessor)
+	case o.Before == nil:
 		return Changes(nil, o.After, o.Statement)
 	}
 	return Changes(o.Before.Registry, o.After, o.Statement)
+}
+
+// freezing says what a freeze does, succeeding what a successor statement does.
+func freezing(z *trust.Freeze) []string {
+	lines := []string{"! the log ends: nothing stands behind this", "  " + goesOn(z)}
+	if h := z.Heir; h != nil {
+		lines = append(lines, fmt.Sprintf("  its checkpoints are signed by %x", h.Key), "  its genesis is "+h.Genesis.String())
+	}
+	return lines
+}
+
+func goesOn(z *trust.Freeze) string {
+	if z.Heir == nil {
+		return "nobody is named who goes on"
+	}
+	return "the log that goes on is " + z.Heir.Log
+}
+
+func succeeding(p trust.Predecessor) []string {
+	return []string{
+		fmt.Sprintf("< this log goes on from %s, which ended with %d leaves", p.Log, p.Size),
+		"  root " + p.Root.String(),
+		"  head of its registry " + p.Registry.String(),
+	}
 }
 
 func (o *Opened) signatures() string {
@@ -54,7 +98,9 @@ func (o *Opened) signatures() string {
 	if o.Before != nil {
 		fmt.Fprintf(&b, "  %d of the %d that version %d asks for\n", before, o.Before.Threshold(), o.Before.Version())
 	}
-	fmt.Fprintf(&b, "  %d of the %d that version %d asks for\n", after, o.After.Threshold(), o.After.Version())
+	if o.Statement != nil {
+		fmt.Fprintf(&b, "  %d of the %d that version %d asks for\n", after, o.After.Threshold(), o.After.Version())
+	}
 	for _, s := range o.Sigs {
 		k, _ := o.After.Key(s.By)
 		fmt.Fprintf(&b, "  signed by %s, key %s\n", k.Name, s.By)
@@ -115,6 +161,14 @@ func Able(r *trust.Registry, role trust.Role) (keys []trust.Key) {
 
 // warnings name what cannot be undone.
 func (o *Opened) warnings() []string {
+	switch {
+	case o.Beside():
+		return []string{"whoever has this follows the log that it names: name one log and no second"}
+	case o.Freeze != nil:
+		return []string{"a freeze cannot be taken back, and what engines still hold has no place here any more"}
+	case o.Successor != nil:
+		return nil
+	}
 	var w []string
 	registrars := Able(o.After, trust.Registrar)
 	if len(registrars) == o.After.Threshold() {
