@@ -202,7 +202,9 @@ func TestSemantics(t *testing.T) {
 		{"a revocation is raised again", func(t *testing.T, w *world) (uint64, *registryLeaf) {
 			at := past(w)
 			w.Change(revoke(at))
-			return at, w.void(t, func(s *trust.Statement) { s.Revoke = []trust.Revocation{{Key: key("engine"), From: at + 1, HasFrom: true}} })
+			return at, w.void(t, func(s *trust.Statement) {
+				s.Revoke = []trust.Revocation{{Key: key("engine"), From: at + 1, HasFrom: true}}
+			})
 		}, want{listed, no, report.CodeRegistryStatus}, want{registry, no, report.CodeRegistryStatus}},
 		{"the genesis of another log, replayed", func(t *testing.T, w *world) (uint64, *registryLeaf) {
 			at := past(w)

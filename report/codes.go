@@ -228,6 +228,7 @@ const (
 	CodeFileUnreadable Code = "FILE-UNREADABLE"
 	CodeFileUnwritable Code = "FILE-UNWRITABLE"
 	CodeListenRefused  Code = "LISTEN-REFUSED"
+	CodeTLSPair        Code = "TLS-PAIR"
 
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement Code = "ANSWER-STATEMENT"
@@ -571,6 +572,7 @@ var Meaning = map[Code]string{
 	CodeFileUnreadable: "a file or directory that a command needs cannot be read",
 	CodeFileUnwritable: "a file, a directory or an output cannot be written",
 	CodeListenRefused:  "the address to listen on cannot be had",
+	CodeTLSPair:        "a certificate and its key do not fit, or are none",
 
 	// Answers of a log, and what a run keeps (client).
 	CodeAnswerStatement:      "a log's answer is about another statement than the one it was asked about",

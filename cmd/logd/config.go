@@ -34,6 +34,7 @@ type Config struct {
 	Public             bool     // serve: reads are for everybody
 	Anchors            []string // serve: files on other volumes that hold the newest checkpoint, and witnesses by URL
 	UnreachableAnchors bool     // serve: this start goes on without those that cannot be asked
+	TLSCert, TLSKey    string   // serve: files; empty for plain HTTP
 	AdminSocket        string   // serve: of a Unix socket for the operator; empty for none
 	MetricsListen      string   // serve: host:port for Prometheus; empty for none
 	LogFormat          string   // serve: text or json
@@ -138,6 +139,9 @@ func (c *Config) validateServe() error {
 	}
 	if err := c.validateAddress("listen", c.Listen); err != nil {
 		return err
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return usagef("%s and %s are needed together", c.said("tls.cert"), c.said("tls.key"))
 	}
 	if c.MetricsListen != "" {
 		if err := c.validateAddress("metrics.listen", c.MetricsListen); err != nil {

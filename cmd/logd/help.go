@@ -5,6 +5,7 @@ import "io"
 const helpMain = `logd - a transparency log for judged effects
 
 USAGE
+  logd dev [--dir DIR]
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE|URL]...
   logd config [any option of logd serve]...
@@ -17,6 +18,7 @@ USAGE
   logd help [COMMAND]
 
 COMMANDS
+  dev      serve a log with throwaway keys, and say what to try
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
   config   print what serve would be told, and by whom
@@ -105,6 +107,7 @@ const helpServe = `logd serve - answer submissions and reads over HTTP
 USAGE
   logd serve [--config FILE] --dir DIR [--listen HOST:PORT] [--public]
              [--anchor FILE|URL]... [--allow-unreachable-anchors]
+             [--tls-cert FILE --tls-key FILE]
              [--admin-socket FILE] [--metrics-listen HOST:PORT]
              [--log-format text|json] [--log-level LEVEL]
 
@@ -120,8 +123,8 @@ DESCRIPTION
   key has signed. The default is therefore loopback, and there only requests
   for localhost or a loopback address are answered, so that no web page in a
   browser on this machine reads the log under a name of its own. Listening
-  elsewhere is a choice, and TLS is the work of a proxy in front, which sends
-  Host: localhost, or the log is --public.
+  elsewhere is a choice: with --tls-cert and --tls-key, or behind a proxy that
+  does TLS and sends Host: localhost, or the log is --public.
 
   When a write or a sync fails, the log takes no more submissions: reads go
   on, /readyz turns to 503, and the reason is logged. Restart it when the disk
@@ -159,6 +162,10 @@ OPTIONS
                        for this start, go on without anchors that cannot be
                        read, and say so in the log. One that is ahead stops the
                        log all the same
+  --tls-cert FILE, --tls-key FILE
+                       answer over TLS 1.2 or later: the certificate chain and
+                       its key, PEM. They are read again at SIGHUP and when they
+                       change; a pair that does not fit leaves the one before
   --admin-socket FILE  a Unix socket for the operator: /metrics, /status, /config
                        and /debug/pprof/, for its owner alone
   --metrics-listen HOST:PORT
@@ -350,7 +357,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "freeze": helpSuccession, "succeed": helpSuccession, "succession": helpSuccession,
+		"": helpMain, "dev": helpDev, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "freeze": helpSuccession, "succeed": helpSuccession, "succession": helpSuccession,
 		"fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {

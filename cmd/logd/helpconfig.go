@@ -28,6 +28,7 @@ SETTINGS
   passphrase-file    of the log's key, where it is encrypted
   public             true: reads are for everybody
   anchor             a list: files outside of dir, and witnesses by URL
+  tls.cert, tls.key  files of the certificate chain and its key
   admin.socket       a Unix socket for the operator: metrics, status, profiles
   metrics.listen     host:port for Prometheus
   log.format         text or json

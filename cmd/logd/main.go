@@ -77,7 +77,7 @@ func fileError(code report.Code, where string, cause error) error {
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, helpMain)
-		return usagef("a command is needed: init, serve, config, fsck, reindex, export, keys, freeze, succeed, succession, version or help")
+		return usagef("a command is needed: dev, init, serve, config, fsck, reindex, export, keys, freeze, succeed, succession, version or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -92,6 +92,12 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return err
 		}
 		return serve(ctx, cfg, stdout, stderr)
+	case "dev":
+		cfg, err := parseDev(rest, stdout)
+		if err != nil {
+			return err
+		}
+		return dev(ctx, cfg, stdout, stderr)
 	case "config":
 		return config(rest, os.Environ(), stdout)
 	case "fsck":

@@ -35,6 +35,17 @@ func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+	address := ln.Addr()
+	scheme := "http"
+	if cfg.TLSCert != "" {
+		scheme = "https"
+	}
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	ln, err = openTLS(within, cfg, ln, logger)
+	if err != nil {
+		return err
+	}
 	s, err := server.Open(sc)
 	if err != nil {
 		return errors.Join(atFault(cfg.Dir, err), ln.Close())
@@ -45,10 +56,10 @@ func serve(ctx context.Context, cfg *Config, stdout, stderr io.Writer) (err erro
 		return errors.Join(err, ln.Close())
 	}
 	defer func() { err = errors.Join(err, adm.close()) }()
-	logger.Info("serving", "origin", sc.Engines.Origin, "listen", ln.Addr().String(), "public", cfg.Public,
+	logger.Info("serving", "origin", sc.Engines.Origin, "listen", address.String(), "public", cfg.Public,
 		"size", s.Head().Size, "rollback_protection", s.Stats().RollbackProtection)
 	// The one line for whoever started it, who may have asked for port 0.
-	if err := say(stdout, fmt.Sprintf("http://%s\n", ln.Addr())); err != nil {
+	if err := say(stdout, fmt.Sprintf("%s://%s\n", scheme, address)); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	err = s.Serve(ctx, ln)

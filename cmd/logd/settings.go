@@ -52,6 +52,8 @@ func (c *Config) settings() []*setting {
 		{name: "passphrase-file", value: (*textValue)(&c.Phrase.file)},
 		{name: "anchor", value: (*listValue)(&c.Anchors)},
 		{name: "allow-unreachable-anchors", value: (*boolValue)(&c.UnreachableAnchors), onlyBy: true},
+		{name: "tls.cert", value: (*textValue)(&c.TLSCert)},
+		{name: "tls.key", value: (*textValue)(&c.TLSKey)},
 		{name: "admin.socket", value: (*textValue)(&c.AdminSocket)},
 		{name: "metrics.listen", value: (*textValue)(&c.MetricsListen)},
 		{name: "log.format", value: (*textValue)(&c.LogFormat)},
