@@ -16,7 +16,7 @@ import (
 // which a caller finds with report.CodeOf, and a run stops there and keeps what it
 // holds. Nobody follows the name in that answer. A caller who has the succession
 // makes a client of the log that goes on, with Config.Successions, and opens the
-// run with that (spec/trust.md#how-a-log-ends).
+// run with that (docs/client.md#a-log-that-ends, spec/trust.md#how-a-log-ends).
 
 // follow verifies a succession under the trust in the log that ended, and returns
 // the trust in the one that goes on.
