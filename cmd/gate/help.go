@@ -49,9 +49,11 @@ USAGE
   --log       URL of the log
   --policy    its tlog-policy file, log.policy
   --trust     the engine trust file, trust
-  --key       private key of the engine, PKCS #8 in PEM. Without it one is made,
-              DIR/keys/engine.key; its public half, DIR/keys/engine.pub, is for
-              the log's registrar, who has to list it under a name
+  --key       private key of the engine, PKCS #8 in PEM, or encrypted by logd keys:
+              then its passphrase is in OBSTAT_PASSPHRASE whenever the gate runs.
+              Without it one is made, DIR/keys/engine.key; its public half,
+              DIR/keys/engine.pub, is for the log's registrar, who has to list
+              it under a name
   --rules     Cedar policies (docs/gate.md#policies)
   --root      directory that effects are let into (default: this one)
   --agent     principal of the policies, Agent::"NAME" (default: agent)

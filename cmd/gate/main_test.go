@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"os"
@@ -20,6 +18,7 @@ import (
 	"github.com/obstat/obstat/audit"
 	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/keyfile"
 	"github.com/obstat/obstat/internal/rlog"
 	"github.com/obstat/obstat/internal/server/servertest"
 	"github.com/obstat/obstat/receipt"
@@ -57,10 +56,12 @@ func (s *scripts) start(ts *testscript.TestScript, _ bool, _ []string) {
 	sh, err := filepath.EvalSymlinks("/bin/sh")
 	ts.Check(err)
 	ts.Setenv("SH", sh)
-	der, err := x509.MarshalPKCS8PrivateKey(servertest.Key(servertest.Engine))
+	key, err := keyfile.Marshal(servertest.Key(servertest.Engine), nil)
+	ts.Check(err)
+	sealed, err := keyfile.Marshal(servertest.Key(servertest.Engine), []byte("correct horse"))
 	ts.Check(err)
 	for name, b := range map[string][]byte{
-		"log.policy": l.PolicyFile, "trust": l.EnginesFile, "engine.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+		"log.policy": l.PolicyFile, "trust": l.EnginesFile, "engine.key": key, "sealed.key": sealed,
 	} {
 		ts.Check(os.WriteFile(ts.MkAbs(name), b, 0o600))
 	}

@@ -160,6 +160,7 @@ var (
 	descProtection = describe("rollback_protection", "1 for the state that holds: none, asked, anchored or degraded.", "state")
 	descAnchor     = describe("anchor_current", "1 if the last attempt to keep or to ask this anchor succeeded.", "anchor")
 	descRegistry   = describe("registry_version", "Changes of the registry since its genesis.")
+	descFrozen     = describe("log_frozen", "1 if the log's registrars froze it: it takes nothing new, for good.")
 )
 
 // Describe implements prometheus.Collector.
@@ -194,7 +195,9 @@ func (c state) Collect(ch chan<- prometheus.Metric) {
 	counter(descScrubbed, st.Scrubbed)
 	gauge(descDamage, truth(st.Damage != ""))
 	gauge(descStopped, truth(s.log.Err() != nil))
-	gauge(descRegistry, float64(s.registry.durable(st.Size).Version()))
+	registry := s.registry.durable(st.Size)
+	gauge(descRegistry, float64(registry.Version()))
+	gauge(descFrozen, truth(registry.ended() != nil))
 	if s.index != nil {
 		if size, _, err := s.index.Covered(); err == nil {
 			gauge(descIndexed, float64(size))
