@@ -71,7 +71,9 @@ func opened(log *servertest.Log, dir string) (*client.Client, *client.Run) {
 	return c, run
 }
 
-func fault() client.Entry { return client.Entry{Receipt: receipt.Fault{Stage: receipt.StageEvaluate, Code: "INTERNAL", Posture: receipt.FailClosed{}}} }
+func fault() client.Entry {
+	return client.Entry{Receipt: receipt.Fault{Stage: receipt.StageEvaluate, Code: "INTERNAL", Posture: receipt.FailClosed{}}}
+}
 
 // A run says what happened, each time with the log's proof in hand.
 func Example() {
