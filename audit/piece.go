@@ -139,7 +139,8 @@ func (p *piece) readLeaf(i int, entry []byte) {
 	switch {
 	case env.Type == dsse.ReceiptType, otherVersion(env.Type, dsse.ReceiptType):
 		p.readReceipt(index, env)
-	case trust.IsRegistryType(env.Type), otherVersion(env.Type, dsse.RegistryType):
+	case trust.IsRegistryType(env.Type),
+		otherVersion(env.Type, dsse.RegistryType), otherVersion(env.Type, dsse.FreezeType), otherVersion(env.Type, dsse.SuccessorType):
 		p.leaves = append(p.leaves, leaf{index: index, env: env, kind: registryLeaf})
 		p.tally["registry"]++
 	default:

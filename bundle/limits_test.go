@@ -32,6 +32,11 @@ func TestLargestChainFitsABundle(t *testing.T) {
 	for range trust.MaxVersions {
 		b.Registry = append(b.Registry, bundle.RegistryLeaf{Envelope: env.JSON(), Index: dagcbor.MaxInt, Proof: proof})
 	}
+	// A successor statement and a freeze stand in the chain beside all versions.
+	env.Payload = make([]byte, dsse.MaxPayload)
+	for range 2 {
+		b.Registry = append(b.Registry, bundle.RegistryLeaf{Envelope: env.JSON(), Index: dagcbor.MaxInt, Proof: proof})
+	}
 	if n := len((&bundle.Chain{Leaves: b.Registry}).Append(nil)); n > 13<<20 {
 		t.Errorf("the chain has %d bytes, more than 13 MiB", n)
 	}

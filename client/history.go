@@ -102,8 +102,8 @@ func (p *Past) Secret() (preview.RunSecret, error) { return p.store.secret() }
 
 // Bundle returns what proves that a statement of the run stands in the log: the
 // answer as it was kept, checked again under c's trust. Where it is gone (answers
-// are not synced) or proves nothing any more, the log is asked again with the
-// very same bytes.
+// are not synced) or proves nothing any more, as where it stands behind the tree
+// with which its log ended, the log is asked again with the very same bytes.
 func (p *Past) Bundle(ctx context.Context, c *Client, statement receipt.CID) (*Recorded, error) {
 	f, err := p.store.fs.Open(journalName)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *Past) Bundle(ctx context.Context, c *Client, statement receipt.CID) (*R
 		if err != nil {
 			return nil, err
 		}
-		if rec, err := c.check(st, leaf, answer); err == nil {
+		if rec, err := c.prove(st, leaf, answer, c.known); err == nil {
 			return rec, nil
 		}
 		return c.Submit(ctx, e)

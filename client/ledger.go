@@ -30,9 +30,8 @@ type ledger struct {
 	answered  uint64    // statements that the log has answered
 	fulfilled uint64    // of those: the answers that are promises no more
 	promises  []promise // the others, in the order of the answers
-	witnessed uint64    // size of the tree that fulfilled the last promises
 	newest    []byte    // signed checkpoint of the largest tree that the log has shown
-	size      uint64    // of that tree
+	top       tree      // of that checkpoint
 }
 
 // place is where a statement stands in the journal.
@@ -57,9 +56,15 @@ type pending struct {
 // stands for yet.
 type promise struct {
 	seq, index uint64
-	size       uint64 // of the tree that the log has promised
-	off        int64  // where the signed checkpoint stands in the journal
+	tree             // that the log has promised
+	off        int64 // where the signed checkpoint stands in the journal
 	n          int
+}
+
+// tree is what a signed checkpoint is about.
+type tree struct {
+	origin string
+	size   uint64
 }
 
 // replay takes in one record.
@@ -131,7 +136,7 @@ func (l *ledger) lose(code receipt.Code) {
 // answer takes in the answer to the first statement that has none: the log holds
 // it at index, under the signed checkpoint note, which stands at off.
 func (l *ledger) answer(index uint64, note []byte, off int64) error {
-	size, err := sizeOf(note)
+	of, err := treeOf(note)
 	if err != nil {
 		return fmt.Errorf("%s, offset %d: %w", journalName, off, err)
 	}
@@ -140,23 +145,22 @@ func (l *ledger) answer(index uint64, note []byte, off int64) error {
 	l.queue = l.queue[1:]
 	l.queued -= p.size
 	l.answered++
-	l.promises = append(l.promises, promise{p.seq, index, size, off, len(note)})
-	l.see(size, note)
+	l.promises = append(l.promises, promise{p.seq, index, of, off, len(note)})
+	l.see(of, note)
 	return nil
 }
 
 // fulfil takes in a checkpoint that meets the policy, of a tree that extends
-// those of every promise up to size.
+// those of every promise of its log up to size.
 func (l *ledger) fulfil(size uint64, note []byte) error {
-	of, err := sizeOf(note)
+	of, err := treeOf(note)
 	if err != nil {
 		return err
 	}
 	l.see(of, note)
-	l.witnessed = max(l.witnessed, size)
 	var left []promise
 	for _, p := range l.promises {
-		if p.size > size {
+		if p.size > size || p.origin != of.origin {
 			left = append(left, p)
 		}
 	}
@@ -165,20 +169,21 @@ func (l *ledger) fulfil(size uint64, note []byte) error {
 	return nil
 }
 
-func (l *ledger) see(size uint64, note []byte) {
-	if size > l.size {
-		l.size, l.newest = size, note
+// see takes in a checkpoint. One of another log than those before is of the log
+// that goes on where that one ended.
+func (l *ledger) see(of tree, note []byte) {
+	if of.origin != l.top.origin || of.size > l.top.size {
+		l.top, l.newest = of, note
 	}
 }
 
-// sizeOf is the size of the tree of a signed checkpoint.
-func sizeOf(note []byte) (uint64, error) {
+func treeOf(note []byte) (tree, error) {
 	n, err := checkpoint.ParseNote(note)
 	if err != nil {
-		return 0, err
+		return tree{}, err
 	}
 	c, err := checkpoint.ParseBody(n.Text)
-	return c.Size, err
+	return tree{c.Origin, c.Size}, err
 }
 
 // need is the end of the last statement without an answer.

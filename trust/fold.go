@@ -226,6 +226,9 @@ type Change struct {
 // Next makes the statement that follows, with its state digest. It refuses
 // what Apply would wherever the statement comes to stand.
 func (r *Registry) Next(c Change) (*Statement, error) {
+	if r.frozen != nil {
+		return nil, r.isFrozen()
+	}
 	s := &Statement{
 		Log: r.log, Version: r.Version() + 1, Prev: r.Head(), Threshold: c.Threshold,
 		Add: slices.Clone(c.Add), Retire: slices.Clone(c.Retire), Revoke: slices.Clone(c.Revoke),

@@ -6,13 +6,14 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"github.com/obstat/obstat/internal/durable"
+	"github.com/obstat/obstat/internal/keyfile"
+	"github.com/obstat/obstat/report"
 )
 
 // Files of a key that init made.
@@ -32,12 +33,16 @@ func makeKey(tree durable.FS) error {
 		return err
 	}
 	file := filepath.Join(dir, keyName)
-	key, err := readKey(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	var key ed25519.PrivateKey
+	_, err := os.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		_, key, err = ed25519.GenerateKey(rand.Reader)
 		if err == nil {
 			err = writeKey(tree, key)
 		}
+	case err == nil:
+		key, err = readKey(file)
 	}
 	if err != nil {
 		return err
@@ -63,22 +68,18 @@ func writeKey(tree durable.FS, key ed25519.PrivateKey) error {
 	return os.Chmod(filepath.Join(tree.String(), filepath.FromSlash(name)), 0o600)
 }
 
+// passphraseEnv holds the passphrase of a key that logd keys encrypted. A gate runs
+// where nobody types it.
+const passphraseEnv = "OBSTAT_PASSPHRASE"
+
 func readKey(file string) (ed25519.PrivateKey, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(b)
-	if block == nil {
-		return nil, fmt.Errorf("%s is no PEM", file)
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	key, ok := parsed.(ed25519.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("%s is no Ed25519 key", file)
-	}
-	return key, nil
+	return keyfile.Read(file, func() ([]byte, error) {
+		if phrase := os.Getenv(passphraseEnv); phrase != "" {
+			return []byte(phrase), nil
+		}
+		return nil, &report.Error{
+			Code: report.CodeKeyPassphrase, Expected: "a passphrase in " + passphraseEnv, Actual: "none",
+			Fix: "logd keys passphrase --plain decrypts a key file where the machine keeps it",
+		}
+	})
 }

@@ -25,19 +25,27 @@ func cmdRun(ctx context.Context, args []string, c console) error {
 	}
 	f := flags("run", helpRun, c)
 	dir := f.String("dir", ".gate", "")
+	var also []receipt.Name
+	f.Func("also", "", func(s string) error {
+		if !verdict.ValidName(s) {
+			return fmt.Errorf("%q is no origin of a log", s)
+		}
+		also = append(also, receipt.Name(s))
+		return nil
+	})
 	if err := parse(f, args[1:]); err != nil {
 		return err
 	}
 	switch {
 	case args[0] == "open" && f.NArg() == 1:
-		return openRun(ctx, *dir, f.Arg(0), c)
-	case args[0] == "close" && f.NArg() == 0:
+		return openRun(ctx, *dir, f.Arg(0), also, c)
+	case args[0] == "close" && f.NArg() == 0 && also == nil:
 		return closeRun(ctx, *dir, c)
 	}
 	return usagef("run open NAME, or run close")
 }
 
-func openRun(ctx context.Context, dir, name string, c console) (err error) {
+func openRun(ctx context.Context, dir, name string, also []receipt.Name, c console) (err error) {
 	if !verdict.ValidName(name) || filepath.Base(name) != name || name == "." || name == ".." {
 		return usagef("%q is no name for a run: 1 to %d bytes from [A-Za-z0-9._@:+-]", name, verdict.MaxName)
 	}
@@ -45,7 +53,10 @@ func openRun(ctx context.Context, dir, name string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() {
+		s.explainEnd(ctx, err)
+		err = errors.Join(err, s.close())
+	}()
 	if open, err := s.current(); err != nil || open != "" {
 		return errors.Join(err, fmt.Errorf("run %s is open: gate run close", open))
 	}
@@ -67,7 +78,7 @@ func openRun(ctx context.Context, dir, name string, c console) (err error) {
 	if err := s.openGate(); err != nil {
 		return err
 	}
-	rec, err := s.gate.OpenRun(ctx, gate.Opening{Engine: engineName, Version: engineVersion, Policy: s.rules.Pin()}, s.client.Origin())
+	rec, err := s.gate.OpenRun(ctx, gate.Opening{Engine: engineName, Version: engineVersion, Policy: s.rules.Pin()}, append(also, s.client.Origin())...)
 	if err != nil {
 		return err
 	}
@@ -83,7 +94,10 @@ func closeRun(ctx context.Context, dir string, c console) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() {
+		s.explainEnd(ctx, err)
+		err = errors.Join(err, s.close())
+	}()
 	if err := s.dropPending(ctx, (*gate.Judged).Discard); err != nil {
 		return err
 	}

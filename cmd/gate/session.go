@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/gate"
 	"github.com/obstat/obstat/gate/policy"
@@ -25,6 +26,7 @@ import (
 //	gate.toml   settings
 //	current     name of the open run
 //	keys/       the engine's key, where init made it
+//	successions/  evidence that one log goes on as another
 //	runs/NAME/  its secret, its statements, the log's answers, and evidence
 //	store/      what the gate keeps (docs/gate.md#the-store)
 //	pending     a proposal that waits for consent
@@ -40,13 +42,16 @@ const (
 // session is the open run of a gate's directory, taken up where it stopped.
 type session struct {
 	console
-	cfg    *Config
-	tree   durable.FS // the gate's directory
-	client *client.Client
-	run    *client.Run
-	gate   *gate.Gate
-	store  *gate.Store
-	rules  *policy.File
+	cfg   *Config
+	tree  durable.FS // the gate's directory
+	trust logTrust
+	// successions lead from the log of trust to that of client.
+	successions []*bundle.Succession
+	client      *client.Client
+	run         *client.Run
+	gate        *gate.Gate
+	store       *gate.Store
+	rules       *policy.File
 }
 
 // begin reads the settings and makes a client; the caller closes the session.
@@ -59,24 +64,50 @@ func begin(dir string, c console) (*session, error) {
 	if s.tree, err = durable.OpenDir(dir); err != nil {
 		return nil, err
 	}
-	p, err := os.ReadFile(cfg.Policy)
-	if err != nil {
+	if s.trust, err = cfg.readTrust(); err != nil {
 		return nil, err
 	}
-	e, err := os.ReadFile(cfg.Trust)
-	if err != nil {
-		return nil, err
+	for _, name := range cfg.Successions {
+		b, err := durable.ReadFile(s.tree, filepath.ToSlash(name), maxSuccession)
+		if err != nil {
+			return nil, err
+		}
+		next, err := bundle.ParseSuccession(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		s.successions = append(s.successions, next)
 	}
-	logs, err := trust.ParsePolicy(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Policy, err)
-	}
-	engines, err := trust.ParseEngines(e)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Trust, err)
-	}
-	s.client, err = client.New(client.Config{URL: cfg.Log, Policy: logs, Engines: engines, Witnessed: cfg.Mode == modeWitnessed})
+	s.client, err = cfg.client(s.trust, s.successions, cfg.Log)
 	return s, err
+}
+
+// logTrust is what the files of the settings say about the log.
+type logTrust struct {
+	policy  *trust.Policy
+	engines *trust.Engines
+}
+
+func (c *Config) readTrust() (t logTrust, err error) {
+	p, err := os.ReadFile(c.Policy)
+	if err != nil {
+		return t, err
+	}
+	e, err := os.ReadFile(c.Trust)
+	if err != nil {
+		return t, err
+	}
+	if t.policy, err = trust.ParsePolicy(p); err != nil {
+		return t, fmt.Errorf("%s: %w", c.Policy, err)
+	}
+	if t.engines, err = trust.ParseEngines(e); err != nil {
+		return t, fmt.Errorf("%s: %w", c.Trust, err)
+	}
+	return t, nil
+}
+
+func (c *Config) client(t logTrust, s []*bundle.Succession, url string) (*client.Client, error) {
+	return client.New(client.Config{URL: url, Policy: t.policy, Engines: t.engines, Successions: s, Witnessed: c.Mode == modeWitnessed})
 }
 
 func (s *session) close() error {
@@ -99,6 +130,7 @@ func (s *session) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	if err := s.run.Flush(ctx); err != nil {
+		s.explainEnd(ctx, err)
 		if now, e := s.run.Standing(); e == nil && now.Unanswered > 0 {
 			s.say("%d statements are kept here and not in the log yet: gate sync", now.Unanswered)
 		}
@@ -146,6 +178,7 @@ func take(ctx context.Context, dir string, c console) (*session, error) {
 		return nil, err
 	}
 	if err := s.takeUp(ctx); err != nil {
+		s.explainEnd(ctx, err)
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -252,6 +285,7 @@ func (s *session) request(e gate.Effect, class receipt.Class, origin verdict.Ori
 func (s *session) judge(ctx context.Context, req gate.Request) (*gate.Judged, error) {
 	j, err := s.gate.Judge(ctx, req)
 	if err != nil {
+		s.explainEnd(ctx, err)
 		return nil, err
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/keyfile"
+	"github.com/obstat/obstat/internal/sshkey"
 )
 
 // newKey makes a key and its file. Without a passphrase it is not encrypted.
@@ -31,7 +32,7 @@ func readPublicKey(file string) (ed25519.PublicKey, error) {
 func parsePublicKey(file string, b []byte) (ed25519.PublicKey, error) {
 	key, err := dsse.ParsePublicKeyPEM(b)
 	if bytes.HasPrefix(b, []byte("ssh-")) {
-		if key, err = keyfile.ImportPublic(b); err == nil {
+		if key, err = sshkey.ImportPublic(b); err == nil {
 			err = dsse.CheckPublicKey(key)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/obstat/obstat/dsse"
 	"github.com/obstat/obstat/internal/keyfile"
+	"github.com/obstat/obstat/internal/sshkey"
 )
 
 // keys dispatches the commands about keys and the registry.
@@ -143,7 +144,7 @@ func keysImport(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	key, err := keyfile.Import(b, from.opening(files[0]))
+	key, err := sshkey.Import(b, from.opening(files[0]))
 	if err != nil {
 		return keyfile.At(files[0], err)
 	}
@@ -211,7 +212,7 @@ func publicOf(command string, args []string, stdout io.Writer) (ed25519.PublicKe
 	if key, err := parsePublicKey(files[0], b); err == nil {
 		return key, nil
 	}
-	key, err := keyfile.Import(b, from.opening(files[0]))
+	key, err := sshkey.Import(b, from.opening(files[0]))
 	if err != nil {
 		return nil, keyfile.At(files[0], err)
 	}

@@ -180,7 +180,13 @@ func (r *registry) append(payload []byte, signers ...string) uint64 {
 	for i, label := range signers {
 		keys[i] = testlog.Key(label)
 	}
-	env, err := dsse.SignMany(dsse.RegistryType, payload, keys...)
+	return r.appendAs(dsse.RegistryType, payload, keys...)
+}
+
+// appendAs signs a payload of any type, and takes it into the chain.
+func (r *registry) appendAs(payloadType string, payload []byte, keys ...ed25519.PrivateKey) uint64 {
+	r.b.t.Helper()
+	env, err := dsse.SignMany(payloadType, payload, keys...)
 	if err != nil {
 		r.b.t.Fatal(err)
 	}

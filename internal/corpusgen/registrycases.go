@@ -22,6 +22,8 @@ func registryCases(b *builder) {
 	b.chainCases()
 	b.listing()
 	b.logOfRegistry()
+	b.freezes()
+	b.successors()
 }
 
 // ruleBroken appends one bad statement behind a receipt and asks for that receipt.

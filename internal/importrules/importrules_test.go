@@ -38,6 +38,7 @@ var kernel = []string{
 var outside = []string{
 	"internal/durable",
 	"internal/keyfile",
+	"internal/sshkey",
 	"internal/proposal",
 	"witness",
 	"internal/index",

@@ -7,15 +7,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/obstat/obstat/internal/keyfile"
 	"github.com/obstat/obstat/report"
@@ -50,14 +47,14 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := keyfile.Parse(plain, unasked); err != nil || !got.Equal(key) || keyfile.Encrypted(plain) {
+	if got, err := keyfile.Parse(plain, unasked); err != nil || !got.Equal(key) {
 		t.Errorf("%v, %v", got, err)
 	}
 	sealed, err := keyfile.Marshal(key, []byte("correct horse"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !keyfile.Encrypted(sealed) || bytes.Contains(sealed, key.Seed()) {
+	if bytes.Contains(sealed, key.Seed()) {
 		t.Error("not encrypted")
 	}
 	if got, err := keyfile.Parse(sealed, is("correct horse")); err != nil || !got.Equal(key) {
@@ -98,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		"cut short":             of(keyfile.PlainType, block.Bytes[:20]),
 		"a P-256 key":           of(keyfile.PlainType, p256DER),
 		"encrypted by OpenSSL":  of("ENCRYPTED PRIVATE KEY", block.Bytes),
-		"an OpenSSH key, as is": openssh(t, key, ""),
+		"an OpenSSH key, as is": of(keyfile.OpenSSHType, block.Bytes),
 	} {
 		_, err := keyfile.Parse(b, is("x"))
 		wantCode(t, what, err, report.CodeKeyPEM)
@@ -111,71 +108,6 @@ func TestRefusals(t *testing.T) {
 	} {
 		_, err := keyfile.Parse(b, is("x"))
 		wantCode(t, what, err, report.CodeKeyPassphrase)
-	}
-}
-
-func openssh(t testing.TB, key any, phrase string) []byte {
-	t.Helper()
-	var block *pem.Block
-	var err error
-	if phrase == "" {
-		block, err = ssh.MarshalPrivateKey(key, "somebody")
-	} else {
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "somebody", []byte(phrase))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(block)
-}
-
-// TestImport: keys of OpenSSH, encrypted or not, and what they are not.
-func TestImport(t *testing.T) {
-	key := newKey(t)
-	for _, phrase := range []string{"", "correct horse"} {
-		b := openssh(t, key, phrase)
-		if got, err := keyfile.Import(b, is(phrase)); err != nil || !got.Equal(key) || keyfile.Encrypted(b) != (phrase != "") {
-			t.Errorf("%q: %v, %v", phrase, got, err)
-		}
-	}
-	_, err := keyfile.Import(openssh(t, key, "correct horse"), is("battery"))
-	wantCode(t, "another passphrase", err, report.CodeKeyPassphrase)
-	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = keyfile.Import(openssh(t, p256, ""), is(""))
-	wantCode(t, "a P-256 key", err, report.CodeKeyPEM)
-	ours, _ := keyfile.Marshal(key, nil)
-	if got, err := keyfile.Import(ours, is("")); err != nil || !got.Equal(key) {
-		t.Errorf("our own: %v, %v", got, err)
-	}
-
-	pub, err := ssh.NewPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := ssh.MarshalAuthorizedKey(pub)
-	if got, err := keyfile.ImportPublic(line); err != nil || !got.Equal(key.Public()) {
-		t.Errorf("%v, %v", got, err)
-	}
-	other, err := ssh.NewPublicKey(&p256.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, b := range map[string][]byte{
-		"another type": ssh.MarshalAuthorizedKey(other),
-		"two lines":    append(bytes.Clone(line), line...),
-		"options":      append([]byte(`command="rm" `), line...),
-		"junk":         []byte("ssh-ed25519 AAAA"),
-		"a token's key": append(append([]byte("sk-ssh-ed25519@openssh.com "), base64.StdEncoding.EncodeToString(ssh.Marshal(struct {
-			Name        string
-			Key         []byte
-			Application string
-		}{"sk-ssh-ed25519@openssh.com", key.Public().(ed25519.PublicKey), "ssh:"}))...), '\n'),
-	} {
-		_, err := keyfile.ImportPublic(b)
-		wantCode(t, what, err, report.CodeKeyPEM)
 	}
 }
 
@@ -231,17 +163,14 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(plain)
-	f.Add(openssh(f, key, ""))
 	f.Add([]byte("-----BEGIN OBSTAT ENCRYPTED PRIVATE KEY-----\ne30=\n-----END OBSTAT ENCRYPTED PRIVATE KEY-----\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := keyfile.Import(b, func() ([]byte, error) { return nil, &report.Error{Code: report.CodeKeyPassphrase} })
+		got, err := keyfile.Parse(b, func() ([]byte, error) { return nil, &report.Error{Code: report.CodeKeyPassphrase} })
 		switch {
 		case err == nil && !bytes.Equal(got, ed25519.NewKeyFromSeed(got.Seed())):
 			t.Errorf("a key whose halves do not belong together")
 		case err != nil && report.CodeOf(err) != report.CodeKeyPEM && report.CodeOf(err) != report.CodeKeyPassphrase:
 			t.Errorf("%v", err)
 		}
-		_, _ = keyfile.ImportPublic(b)
-		_ = keyfile.Encrypted(b)
 	})
 }

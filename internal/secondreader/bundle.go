@@ -236,7 +236,7 @@ func bundleOf(data []byte, c caller) []finding {
 		j.refute("checkpoint", err)
 		return j.list
 	}
-	j.log = h.origin
+	j.log, j.size = h.origin, h.size
 	o, code, refuted := j.policy.open(n, h)
 	switch {
 	case refuted:

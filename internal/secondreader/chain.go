@@ -78,7 +78,9 @@ func (c caller) foldChain(leaves []registryLeaf, h treeHead) (*registry, refusal
 		if err != "" {
 			return nil, err
 		}
-		reg = next
+		if reg = next; reg.goesOn(h.size) != "" {
+			return nil, reg.goesOn(h.size)
+		}
 	}
 	return reg, ""
 }
@@ -192,13 +194,11 @@ func (j *judge) chains(b *proof, h treeHead, headSigned, forked bool) bool {
 		j.reg = reg
 		return true
 	}
-	for i := range min(len(reg.heads), len(j.reg.heads)) {
-		if reg.heads[i] != j.reg.heads[i] || reg.leaves[i] != j.reg.leaves[i] {
-			broken("REGISTRY-DIVERGED")
-			return false
-		}
+	if !reg.alike(j.reg) {
+		broken("REGISTRY-DIVERGED")
+		return false
 	}
-	if len(reg.heads) > len(j.reg.heads) {
+	if j.reg.frozen == nil && (len(reg.heads) > len(j.reg.heads) || reg.frozen != nil) {
 		j.reg = reg
 		return true
 	}
@@ -230,6 +230,8 @@ func (j *judge) registryChecks(chainSigned bool) {
 	complete, contradicted := j.complete(chainSigned)
 	k := j.signer()
 	switch {
+	case j.reg.goesOn(j.size) != "" && j.place && (k == nil || k.role == roleOf(j.st.kind)):
+		j.refute("KEY-LISTED-AT", j.reg.goesOn(j.size))
 	case k != nil && k.role != roleOf(j.st.kind):
 		j.refute("KEY-LISTED-AT", "KEY-ROLE")
 	case !j.place:

@@ -43,7 +43,8 @@ type judge struct {
 	bound  bool       // the envelope has its one leaf
 	whole  bool       // the schema of this version was read
 	index  uint64
-	place  bool // the index is proven under a checkpoint that the log signed
+	size   uint64 // of the tree of the bundle's checkpoint
+	place  bool   // the index is proven under a checkpoint that the log signed
 	reg    *registry
 	broken bool // a chain does not hold, so nobody says who is listed
 	level  string

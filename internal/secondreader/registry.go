@@ -28,6 +28,8 @@ type registry struct {
 	keys      []listed
 	heads     []string // statement CIDs
 	leaves    []uint64
+	succeeds  bool // its leaf 1 says which log it goes on from
+	frozen    *ending
 }
 
 func (r *registry) head() string { return r.heads[len(r.heads)-1] }
@@ -109,16 +111,19 @@ func registrySchema(payload []byte) (*dict, refusal) {
 
 // bind finds who made each signature of a statement in DSSE JSON.
 func (r *registry) bind(e *signed) refusal {
-	if e.typ != registryType {
+	var added []listed
+	switch {
+	case e.typ == registryType:
+		d, err := registrySchema(e.payload)
+		if err != "" {
+			return err
+		}
+		added = additions(d, d.m["version"].(int64))
+	case !ofRegistry(e.typ) || len(r.heads) == 0:
 		return "REGISTRY-TYPE"
 	}
-	d, err := registrySchema(e.payload)
-	if err != "" {
-		return err
-	}
-	version := d.m["version"].(int64)
 	for i := range e.sigs {
-		for _, pub := range r.candidates(additions(d, version)) {
+		for _, pub := range r.candidates(added) {
 			if e.holds(pub, i) {
 				e.sigs[i].by = keyID(pub)
 			}
@@ -138,11 +143,16 @@ func (r *registry) bind(e *signed) refusal {
 // follow folds the statement of a bound envelope at a leaf. pin is the CID of
 // version 0; foreign are keys of the caller's policy.
 func (r *registry) follow(e *signed, leaf uint64, origin, pin string, foreign [][]byte) (*registry, refusal) {
-	if e.typ != registryType {
+	first := len(r.heads) == 0
+	switch {
+	case e.typ == freezeType && !first:
+		return r.freeze(e, leaf, foreign)
+	case e.typ == successorType && !first:
+		return r.succeed(e, leaf)
+	case e.typ != registryType:
 		return nil, "REGISTRY-TYPE"
 	}
 	name := cid(e.payload)
-	first := len(r.heads) == 0
 	if first && name != pin {
 		return nil, "REGISTRY-PIN"
 	}
@@ -150,9 +160,11 @@ func (r *registry) follow(e *signed, leaf uint64, origin, pin string, foreign []
 	if err != "" {
 		return nil, err
 	}
-	next := &registry{log: origin, version: r.version + 1, threshold: d.m["threshold"].(int64), keys: slices.Clone(r.keys)}
+	next := &registry{log: origin, version: r.version + 1, threshold: d.m["threshold"].(int64), keys: slices.Clone(r.keys), succeeds: r.succeeds}
 	prev, _ := d.m["prev"].(link)
 	switch {
+	case r.frozen != nil:
+		return nil, "LOG-FROZEN"
 	case first && leaf != 0:
 		return nil, "REGISTRY-PLACE"
 	case d.m["log"].(string) != origin:
@@ -161,8 +173,11 @@ func (r *registry) follow(e *signed, leaf uint64, origin, pin string, foreign []
 		return nil, "REGISTRY-PREV"
 	case d.m["version"].(int64) != next.version:
 		return nil, "REGISTRY-VERSION"
-	case !first && leaf <= r.leaves[len(r.leaves)-1]:
-		return nil, "REGISTRY-PLACE"
+	}
+	if !first {
+		if err := r.behind(leaf); err != "" {
+			return nil, err
+		}
 	}
 	if err := next.fold(d, leaf, foreign); err != "" {
 		return nil, err

@@ -228,7 +228,7 @@ func (a *audit) leaves() {
 		}
 		seen[name] = true
 		switch {
-		case env.typ == registryType || laterVersion(env.typ, registryType):
+		case ofRegistry(env.typ), laterVersion(env.typ, registryType), laterVersion(env.typ, freezeType), laterVersion(env.typ, successorType):
 			dead = a.fold(env, index, dead)
 		case env.typ == receiptType || laterVersion(env.typ, receiptType):
 			dead = a.first(index, registered, dead)
@@ -272,7 +272,7 @@ func (a *audit) fold(env *signed, index uint64, dead bool) bool {
 	if dead {
 		return true
 	}
-	if env.typ != registryType {
+	if !ofRegistry(env.typ) {
 		a.worst("registry", "not checked", "VERSION-UNKNOWN")
 		return true
 	}
@@ -287,7 +287,9 @@ func (a *audit) fold(env *signed, index uint64, dead bool) bool {
 		a.worst("registry", "refuted", err)
 		return true
 	}
-	a.reg = next
+	if a.reg = next; a.reg.goesOn(a.head.size) != "" {
+		a.worst("registry", "refuted", a.reg.goesOn(a.head.size))
+	}
 	return false
 }
 

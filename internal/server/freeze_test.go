@@ -97,6 +97,9 @@ func TestFreeze(t *testing.T) {
 			if size := l.Server.Head().Size; size != 4 {
 				t.Errorf("%s: size %d, want 4", when, size)
 			}
+			if a := get(t, l, "/readyz"); a.status != 200 || !strings.HasPrefix(string(a.body), `{"status":"frozen","size":4,`) {
+				t.Errorf("%s: /readyz: %d %s", when, a.status, a.body)
+			}
 			a = get(t, l, "/v1/leaves/1?registry=chain")
 			if b := bundle.Check(a.body, bundle.Options{Policy: l.Policy, Engines: l.Engines}); b.ExitCode() != 0 {
 				t.Errorf("%s: an honest past is not kept:\n%s", when, b.Text())

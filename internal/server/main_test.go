@@ -177,7 +177,7 @@ func show(a answer) string {
 	b.WriteString(http.StatusText(a.status) + "\n")
 	for _, name := range []string{
 		"Access-Control-Allow-Origin", "Allow", "Cache-Control", "Connection", "Content-Encoding",
-		"Content-Type", server.RepeatHeader, "Retry-After", "Vary",
+		"Content-Type", server.RegistryHeader, server.RepeatHeader, "Retry-After", "Vary",
 	} {
 		if v := a.header.Get(name); v != "" {
 			b.WriteString(name + ": " + v + "\n")

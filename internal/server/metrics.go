@@ -63,6 +63,7 @@ func newMetrics() *metrics {
 			Name: "obstat_log_sync_duration_seconds", Help: "Write and sync of a group.", Buckets: seconds,
 		}),
 	}
+	m.items.WithLabelValues("201", "") // there from the start, so that a rate begins at 0
 	m.registry.MustRegister(m.requests, m.durations, m.refusals, m.items, m.stages, m.groups, m.syncs)
 	return m
 }
@@ -169,6 +170,7 @@ var (
 	descProtection = describe("rollback_protection", "1 for the state that holds: none, asked, anchored or degraded.", "state")
 	descAnchor     = describe("anchor_current", "1 if the last attempt to keep or to ask this anchor succeeded.", "anchor")
 	descRegistry   = describe("registry_version", "Changes of the registry since its genesis.")
+	descFrozen     = describe("log_frozen", "1 if the log's registrars froze it: it takes nothing new, for good.")
 )
 
 // Describe implements prometheus.Collector.
@@ -203,7 +205,9 @@ func (c state) Collect(ch chan<- prometheus.Metric) {
 	counter(descScrubbed, st.Scrubbed)
 	gauge(descDamage, truth(st.Damage != ""))
 	gauge(descStopped, truth(s.log.Err() != nil))
-	gauge(descRegistry, float64(s.registry.durable(st.Size).Version()))
+	registry := s.registry.durable(st.Size)
+	gauge(descRegistry, float64(registry.Version()))
+	gauge(descFrozen, truth(registry.ended() != nil))
 	if s.index != nil {
 		if size, _, err := s.index.Covered(); err == nil {
 			gauge(descIndexed, float64(size))

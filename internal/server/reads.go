@@ -97,13 +97,19 @@ func (s *Server) health(w http.ResponseWriter, _ *request) error {
 	return nil
 }
 
-// ready says that the log takes submissions, or why not.
+// ready says that the log takes submissions, or that its registrars froze it, which
+// is how it stays and no reason to send readers elsewhere; or what is wrong.
 func (s *Server) ready(w http.ResponseWriter, _ *request) error {
 	if err := s.log.Err(); err != nil {
 		return err
 	}
-	b := []byte(`{"status":"ready","size":`)
-	b = strconv.AppendUint(b, s.log.Size(), 10)
+	size, status := s.log.Size(), "ready"
+	if s.registry.durable(size).ended() != nil {
+		status = "frozen"
+	}
+	b := append([]byte(`{"status":"`), status...)
+	b = append(b, `","size":`...)
+	b = strconv.AppendUint(b, size, 10)
 	b = append(b, `,"rollback_protection":`...)
 	b = strconv.AppendQuote(b, s.Protection())
 	write(w, "application/json", "no-store", append(b, "}\n"...))

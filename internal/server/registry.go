@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/obstat/obstat/bundle"
@@ -47,6 +48,12 @@ func (g *registries) durable(size uint64) *registry {
 		return p.before
 	}
 	return p.last
+}
+
+// versionOf is the version of the registry in the tree of size.
+func (r *registry) versionOf(size uint64) int {
+	in, _ := slices.BinarySearch(r.Leaves(), size)
+	return in - 1
 }
 
 // leaf is the index of the last statement.

@@ -72,6 +72,11 @@ func TestRegistryChange(t *testing.T) {
 		late := signed(t, opening("engine-3", "late"), "engine-3")
 		wantOutcome(t, "retired", submit(t, l, late), "403 KEY-ENDED")
 		wantOutcome(t, "what it signed before", submit(t, l, early), "repeat")
+		for leaf, version := range map[string]string{"/v1/leaves/2": "2", "/v1/leaves/3?registry=chain": "2"} {
+			if got := get(t, l, leaf).header.Get(server.RegistryHeader); got != version {
+				t.Errorf("%s: registry version %q, want %s", leaf, got, version)
+			}
+		}
 		a := do(t, "POST", l.URL+"/v1/receipts?registry=chain", map[string]string{"Content-Type": server.JSONType}, early.JSON())
 		if b := bundle.Check(a.body, bundle.Options{Policy: l.Policy, Engines: l.Engines}); b.ExitCode() != 0 {
 			t.Errorf("an honest past is not kept:\n%s", b.Text())

@@ -32,6 +32,10 @@ const (
 // before.
 const RepeatHeader = "Obstat-Repeat"
 
+// RegistryHeader is, on an answer that is a bundle, the version of the registry in
+// the tree that proves it. Whoever has the chain of that version needs no other.
+const RegistryHeader = "Obstat-Registry-Version"
+
 // MaxBody is how long a submitted body may be, in bytes: a payload of
 // dsse.MaxPayload in base64, twice over for white space and foreign members.
 const MaxBody = 128 << 10
@@ -267,9 +271,10 @@ func (s *Server) enqueue(a *admitted) (place, error) {
 // answer writes the bundle.
 func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Result, status int, withChain bool) error {
 	b := promise(env, res)
+	registry := s.registry.durable(res.Head.Size)
 	if withChain {
 		var err error
-		if b.Registry, err = s.registry.durable(res.Head.Size).chain(s.log, res.Head.Size); err != nil {
+		if b.Registry, err = registry.chain(s.log, res.Head.Size); err != nil {
 			return err
 		}
 	}
@@ -282,6 +287,7 @@ func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Resu
 	h.Set("Content-Type", bundle.MediaType)
 	h.Set("Content-Length", strconv.Itoa(len(*buf)))
 	h.Set("Cache-Control", "no-store")
+	h.Set(RegistryHeader, strconv.Itoa(registry.versionOf(res.Head.Size)))
 	w.WriteHeader(status)
 	_, _ = w.Write(*buf) // a client that is gone asks again and gets a repeat
 	s.buffers.Put(buf)

@@ -131,9 +131,15 @@ func (l *Log) AppendLeaf(leaf []byte) uint64 {
 // Change appends the next registry statement, signed by both registrars.
 func (l *Log) Change(c trust.Change) uint64 {
 	l.t.Helper()
+	return l.ChangeBy(c, "registrar-1", "registrar-2")
+}
+
+// ChangeBy is Change, signed by the keys of labels.
+func (l *Log) ChangeBy(c trust.Change, labels ...string) uint64 {
+	l.t.Helper()
 	s, err := l.Registry.Next(c)
 	l.must(err)
-	env, err := trust.SignStatement(s, Key("registrar-1"), Key("registrar-2"))
+	env, err := trust.SignStatement(s, keys(labels)...)
 	l.must(err)
 	return l.extend(env)
 }
