@@ -40,12 +40,15 @@ import (
 	"github.com/obstat/obstat/verdict"
 )
 
-// Config is what a Client needs. All but Witnessed and
-// Transport is required.
+// Config is what a Client needs: URL, Policy and Engines.
 type Config struct {
 	URL     string         // prefix of the log, "http://127.0.0.1:8080"
 	Policy  *trust.Policy  // log keys, witnesses, quorum
 	Engines *trust.Engines // whose receipts are believed, and in which log
+	// Successions lead from the log of Policy and Engines to the one at URL, each
+	// from the log that the one before leads to: logs that ended, and who goes on
+	// (spec/trust.md#how-a-log-ends).
+	Successions []*bundle.Succession
 	// Witnessed asks for answers that the witnesses of the policy have cosigned.
 	// Without it the log's promise will do, and whether it keeps that is found
 	// out later (Run.CheckPromises).
@@ -58,9 +61,10 @@ type Config struct {
 // Client submits envelopes to one log. It may be used by many goroutines.
 type Client struct {
 	prefix    string
-	submit    string // the path and query to submit to
-	policy    *trust.Policy
-	engines   *trust.Engines
+	submit    string         // the path and query to submit to
+	policy    *trust.Policy  // of the log at prefix, as
+	engines   *trust.Engines // the trust of the caller leads to it
+	known     bundle.Options // the caller's trust, which reaches the logs before it too
 	origin    receipt.Name
 	witnessed bool
 	http      *http.Client
@@ -82,13 +86,19 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Policy == nil || cfg.Engines == nil {
 		return nil, errors.New("client: no trust: a policy and an engine trust file are required, or no answer could be checked")
 	}
+	known := bundle.Options{Policy: cfg.Policy, Engines: cfg.Engines, Successions: cfg.Successions}
+	for _, s := range cfg.Successions {
+		if cfg.Policy, cfg.Engines, err = follow(s, cfg.Policy, cfg.Engines); err != nil {
+			return nil, err
+		}
+	}
 	if !verdict.ValidName(cfg.Engines.Origin) {
 		return nil, fmt.Errorf("client: origin %q cannot be named in a receipt: expected 1 to %d bytes from [A-Za-z0-9._/@:+-]",
 			cfg.Engines.Origin, verdict.MaxName)
 	}
 	c := &Client{
 		prefix: strings.TrimSuffix(cfg.URL, "/"), submit: "/v1/receipts?registry=chain",
-		policy: cfg.Policy, engines: cfg.Engines, origin: receipt.Name(cfg.Engines.Origin), witnessed: cfg.Witnessed,
+		policy: cfg.Policy, engines: cfg.Engines, known: known, origin: receipt.Name(cfg.Engines.Origin), witnessed: cfg.Witnessed,
 		timeout: attemptTimeout, wait: sleep,
 	}
 	if cfg.Witnessed {
@@ -114,7 +124,8 @@ func (c *Client) Close() {
 	}
 }
 
-// Origin is the log's name, as the engine trust file gives it.
+// Origin is the log's name, as the engine trust file gives it, or the succession
+// that leads to it.
 func (c *Client) Origin() receipt.Name { return c.origin }
 
 // Seen is the largest checkpoint that an answer carried, verified; the zero

@@ -277,6 +277,47 @@ func TestRunSurvivesAFailedSync(t *testing.T) {
 	c.lawful()
 }
 
+// A disk that is full from some step on takes pieces and no more. What an engine
+// was told stays; nothing is said half; and when there is room again the run goes on.
+func TestRunSurvivesAFullDisk(t *testing.T) {
+	c := newCrashes(t)
+	for n := 0; ; n++ {
+		disk, name, full := faultfs.New(), c.name(), false
+		disk.SetHook(func(op faultfs.Op) *faultfs.Fault {
+			needsRoom := op.Kind == faultfs.Append || op.Kind == faultfs.Create || op.Kind == faultfs.Preallocate || op.Kind == faultfs.Mkdir
+			if !needsRoom || op.Step < n {
+				return nil
+			}
+			full = true
+			return &faultfs.Fault{Err: syscall.ENOSPC, Partial: op.Len / 2}
+		})
+		h, err := c.live(disk, name)
+		if !full {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n < 20 {
+				t.Errorf("only %d steps", n)
+			}
+			break
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("step %d, %v: %v", n, disk.Ops()[n], err)
+		}
+		// What is full says so, to whoever comes back too early, and is not worse
+		// for it.
+		if r, err := openIn(disk, c.client(), runConfig("", name)); err == nil {
+			if rec, err := r.Record(t.Context(), fault("INTERNAL")); err == nil {
+				t.Errorf("step %d: recorded %s where nothing can be kept", n, rec.Statement.CID)
+			}
+			_ = r.Close()
+		}
+		disk.SetHook(nil)
+		c.again(disk, name, h, true)
+	}
+	c.lawful()
+}
+
 // Who comes back may be gone again in a moment; what a first crash has left must
 // not come back behind what is said then.
 func TestRunSurvivesCrashAfterCrash(t *testing.T) {

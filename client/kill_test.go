@@ -3,7 +3,9 @@ package client
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -100,6 +102,7 @@ func TestKilledEngine(t *testing.T) {
 	if os.Getenv("OBSTAT_HEAVY") != "" {
 		kills = 80
 	}
+	told := filepath.Join(dir, "told")
 	for range kills {
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), engineEnv+"="+dir)
@@ -115,6 +118,9 @@ func TestKilledEngine(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the engine said %q: %v", line, err)
 		}
+		for was := size(t, told); size(t, told) == was; { // it is told something
+			time.Sleep(time.Millisecond)
+		}
 		time.Sleep(rand.N(60 * time.Millisecond)) // whenever
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -123,7 +129,7 @@ func TestKilledEngine(t *testing.T) {
 			t.Fatalf("the engine ended by itself: %v", err)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "told"))
+	b, err := os.ReadFile(told)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +145,8 @@ func TestKilledEngine(t *testing.T) {
 		}
 		said[st.CID.String()] = true
 	}
-	told := strings.Fields(string(b))
-	for _, cid := range told {
+	all := strings.Fields(string(b))
+	for _, cid := range all {
 		if !said[cid] {
 			t.Errorf("told and gone: %s", cid)
 		}
@@ -149,14 +155,27 @@ func TestKilledEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := c.log.Server.Head().Size; rec.Index != size-1 || rec.Statement.Statement.Call.Seq != size-2 || len(told) < kills {
-		t.Errorf("%d leaves, the last at seq %d; %d were told", size, rec.Statement.Statement.Call.Seq, len(told))
+	if size := c.log.Server.Head().Size; rec.Index != size-1 || rec.Statement.Statement.Call.Seq != size-2 || len(all) < kills {
+		t.Errorf("%d leaves, the last at seq %d; %d were told", size, rec.Statement.Statement.Call.Seq, len(all))
 	}
-	t.Logf("%d kills, %d statements, of which %d were told", kills, len(said), len(told))
+	t.Logf("%d kills, %d statements, of which %d were told", kills, len(said), len(all))
 	if left, err := r.CheckPromises(t.Context()); err != nil || left != 0 {
 		t.Errorf("%d promises are left, %v", left, err)
 	}
 	c.lawful()
+}
+
+// size is that of a file, 0 where there is none.
+func size(t *testing.T, file string) int64 {
+	t.Helper()
+	f, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Size()
 }
 
 // Two processes never speak for one run.

@@ -27,12 +27,11 @@ type ledger struct {
 	queue  []*pending // those that the log has not answered
 	queued int64      // bytes of their leaves
 
-	answered  uint64    // statements that the log has answered
+	answered  uint64    // statements that have an answer: the first of places
 	fulfilled uint64    // of those: the answers that are promises no more
 	promises  []promise // the others, in the order of the answers
-	witnessed uint64    // size of the tree that fulfilled the last promises
 	newest    []byte    // signed checkpoint of the largest tree that the log has shown
-	size      uint64    // of that tree
+	top       tree      // of that checkpoint
 }
 
 // place is where a statement stands in the journal.
@@ -40,6 +39,7 @@ type place struct {
 	seq uint64
 	off int64
 	n   int
+	log string // whose answer it has; empty while it has none
 }
 
 // pending is a statement on its way to the log.
@@ -57,9 +57,15 @@ type pending struct {
 // stands for yet.
 type promise struct {
 	seq, index uint64
-	size       uint64 // of the tree that the log has promised
-	off        int64  // where the signed checkpoint stands in the journal
+	tree             // that the log has promised
+	off        int64 // where the signed checkpoint stands in the journal
 	n          int
+}
+
+// tree is what a signed checkpoint is about.
+type tree struct {
+	origin string
+	size   uint64
 }
 
 // replay takes in one record.
@@ -116,7 +122,7 @@ func (l *ledger) said(p *pending, off int64) {
 	case receipt.KindGap:
 		l.lost, l.lostCode = 0, ""
 	}
-	l.places = append(l.places, place{p.seq, off, int(p.size)})
+	l.places = append(l.places, place{seq: p.seq, off: off, n: int(p.size)})
 	l.queue = append(l.queue, p)
 	l.queued += p.size
 }
@@ -131,7 +137,7 @@ func (l *ledger) lose(code receipt.Code) {
 // answer takes in the answer to the first statement that has none: the log holds
 // it at index, under the signed checkpoint note, which stands at off.
 func (l *ledger) answer(index uint64, note []byte, off int64) error {
-	size, err := sizeOf(note)
+	of, err := treeOf(note)
 	if err != nil {
 		return fmt.Errorf("%s, offset %d: %w", journalName, off, err)
 	}
@@ -139,24 +145,25 @@ func (l *ledger) answer(index uint64, note []byte, off int64) error {
 	l.queue[0] = nil // or it lives as long as the array
 	l.queue = l.queue[1:]
 	l.queued -= p.size
+	l.see(of, note)
+	of.origin = l.top.origin // one string, and not one for each answer
+	l.places[l.answered].log = of.origin
 	l.answered++
-	l.promises = append(l.promises, promise{p.seq, index, size, off, len(note)})
-	l.see(size, note)
+	l.promises = append(l.promises, promise{p.seq, index, of, off, len(note)})
 	return nil
 }
 
 // fulfil takes in a checkpoint that meets the policy, of a tree that extends
-// those of every promise up to size.
+// those of every promise of its log up to size.
 func (l *ledger) fulfil(size uint64, note []byte) error {
-	of, err := sizeOf(note)
+	of, err := treeOf(note)
 	if err != nil {
 		return err
 	}
 	l.see(of, note)
-	l.witnessed = max(l.witnessed, size)
 	var left []promise
 	for _, p := range l.promises {
-		if p.size > size {
+		if p.size > size || p.origin != of.origin {
 			left = append(left, p)
 		}
 	}
@@ -165,20 +172,21 @@ func (l *ledger) fulfil(size uint64, note []byte) error {
 	return nil
 }
 
-func (l *ledger) see(size uint64, note []byte) {
-	if size > l.size {
-		l.size, l.newest = size, note
+// see takes in a checkpoint. One of another log than those before is of the log
+// that goes on where that one ended.
+func (l *ledger) see(of tree, note []byte) {
+	if of.origin != l.top.origin || of.size > l.top.size {
+		l.top, l.newest = of, note
 	}
 }
 
-// sizeOf is the size of the tree of a signed checkpoint.
-func sizeOf(note []byte) (uint64, error) {
+func treeOf(note []byte) (tree, error) {
 	n, err := checkpoint.ParseNote(note)
 	if err != nil {
-		return 0, err
+		return tree{}, err
 	}
 	c, err := checkpoint.ParseBody(n.Text)
-	return c.Size, err
+	return tree{c.Origin, c.Size}, err
 }
 
 // need is the end of the last statement without an answer.

@@ -26,7 +26,8 @@ import (
 // CheckPromises holds every promise that is not fulfilled against the newest
 // checkpoint that the log publishes, and returns how many are left: the log's
 // word still stands alone for these. It reads tiles of the log, a handful for any
-// number of promises.
+// number of promises. Those of a log that ended before are left: only that log
+// could keep them, so look after them before you follow it.
 //
 // A promise that the log broke is a [*ProofError] with the code LOG-FORKED. What
 // proves it is kept in the run's directory, for `verify fork`, and nothing is
@@ -34,32 +35,33 @@ import (
 // looked after: they stand as they did.
 func (r *Run) CheckPromises(ctx context.Context) (left int, err error) {
 	r.mu.Lock()
-	promises := slices.Clone(r.ledger.promises)
+	left = len(r.ledger.promises)
+	promises := slices.DeleteFunc(slices.Clone(r.ledger.promises), func(p promise) bool { return p.origin != string(r.client.origin) })
 	r.mu.Unlock()
 	if len(promises) == 0 {
-		return 0, nil
+		return left, nil
 	}
 	slices.SortStableFunc(promises, func(a, b promise) int { return cmp.Compare(a.size, b.size) })
 	site := r.client.site(ctx)
 	newest, err := site.ReadFile("checkpoint")
 	if err != nil {
-		return len(promises), fmt.Errorf("promises: %w", err)
+		return left, fmt.Errorf("promises: %w", err)
 	}
 	if prior, err := r.client.show(newest); err != nil {
-		return len(promises), r.refute(promises[0], &ProofError{Code: report.CodeOf(err), Err: err, Answer: newest, Prior: prior})
+		return left, r.refute(promises[0], &ProofError{Code: report.CodeOf(err), Err: err, Answer: newest, Prior: prior})
 	}
 	fulfilled := uint64(0)
 	for _, p := range promises {
 		note, err := readBody(r.journal.file, p.off, p.n)
 		if err != nil {
-			return len(promises), err
+			return left, err
 		}
 		kept, err := r.client.kept(p, note, newest, site)
 		if broken := (*ProofError)(nil); errors.As(err, &broken) {
-			return len(promises), r.refute(p, broken)
+			return left, r.refute(p, broken)
 		}
 		if err != nil {
-			return len(promises), fmt.Errorf("promises: %w", err)
+			return left, fmt.Errorf("promises: %w", err)
 		}
 		if !kept {
 			break // not cosigned yet, or behind what was promised

@@ -29,6 +29,7 @@ type witnessed struct {
 	waits     int    // answers with their cosignatures that come late: 202 first
 	asked     []string
 	published []byte // what /checkpoint answers instead
+	ended     bool   // takes nothing new
 }
 
 func newWitnessed(t *testing.T) (*witnessed, *Client, *httptest.Server) {
@@ -68,6 +69,10 @@ func (w *witnessed) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		name := r.URL.Path[1:]
 		b := w.published
+		if name == "v1/registry" {
+			_, _ = rw.Write((&bundle.Chain{Leaves: w.Chain(w.Size()), Checkpoint: w.Checkpoint(w.Size())}).Append(nil))
+			return
+		}
 		if name != "checkpoint" {
 			f, ok := w.Site(w.cosigned)[name]
 			if !ok {
@@ -88,6 +93,11 @@ func (w *witnessed) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		if string(have) == string(leaf) {
 			index = uint64(i)
 		}
+	}
+	if index == w.Size() && w.ended {
+		rw.WriteHeader(http.StatusGone)
+		_, _ = io.WriteString(rw, `{"code":"LOG-FROZEN","expected":"a log that goes on","actual":"one that ended","fix":"submit to example.com/thief"}`)
+		return
 	}
 	if index == w.Size() {
 		w.AppendLeaf(leaf)

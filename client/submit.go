@@ -136,6 +136,18 @@ func (c *Client) post(ctx context.Context, leaf []byte) (answer []byte, again ti
 // check verifies an answer: that it is about the very statement that was sent,
 // and then everything that the offline verifier would check.
 func (c *Client) check(st *receipt.Decoded, leaf, answer []byte) (*Recorded, error) {
+	rec, err := c.prove(st, leaf, answer, bundle.Options{Policy: c.policy, Engines: c.engines})
+	if err != nil {
+		return nil, err
+	}
+	if prior, err := c.show(rec.Bundle.Proof.Checkpoint); err != nil {
+		return nil, &ProofError{Statement: st.CID, Code: report.CodeOf(err), Err: err, Report: rec.Report, Leaf: leaf, Answer: answer, Prior: prior}
+	}
+	return rec, nil
+}
+
+// prove verifies an answer by itself. The error is a [*ProofError].
+func (c *Client) prove(st *receipt.Decoded, leaf, answer []byte, trusted bundle.Options) (*Recorded, error) {
 	bad := func(code report.Code, err error, r *report.Report) *ProofError {
 		return &ProofError{Statement: st.CID, Code: code, Err: err, Report: r, Leaf: leaf, Answer: answer}
 	}
@@ -152,15 +164,10 @@ func (c *Client) check(st *receipt.Decoded, leaf, answer []byte) (*Recorded, err
 			Code: report.CodeAnswerStatement, Expected: "an answer about statement " + st.CID.String(), Actual: "one about another",
 		}, nil)
 	}
-	r := bundle.Verify(b, bundle.Options{Policy: c.policy, Engines: c.engines})
+	r := bundle.Verify(b, trusted)
 	level, code := levelOf(r)
 	if code != report.CodeOK {
 		return nil, bad(code, &report.Error{Code: code, Expected: "a proof that is verified", Actual: "one that ends " + r.Overall().String()}, r)
-	}
-	if prior, err := c.show(b.Proof.Checkpoint); err != nil {
-		e := bad(report.CodeOf(err), err, r)
-		e.Prior = prior
-		return nil, e
 	}
 	return &Recorded{Statement: st, Index: b.Proof.Index, Bundle: b, JSON: answer, Report: r, Level: level}, nil
 }

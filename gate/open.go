@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/receipt"
@@ -20,6 +21,7 @@ type Opening struct {
 func (g *Gate) OpenRun(ctx context.Context, o Opening, logs ...receipt.Name) (*client.Recorded, error) {
 	set := append([]receipt.Name(nil), logs...)
 	receipt.SortSet(set)
+	set = slices.Compact(set)
 	return g.cfg.Log.Record(ctx, client.Entry{Receipt: receipt.RunOpen{
 		Engine: receipt.Engine{Name: o.Engine, Version: o.Version}, Vocabulary: g.vocabulary.Digest(), Logs: set,
 		Policy: o.Policy, Plan: o.Plan, Lock: o.Lock, Permits: o.Permits, Parent: o.Parent,

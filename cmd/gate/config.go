@@ -24,13 +24,16 @@ const configName = "gate.toml"
 
 // Config is gate.toml. Paths are absolute.
 type Config struct {
-	Log    string `toml:"log"`    // URL
-	Policy string `toml:"policy"` // tlog-policy file: log keys, witnesses
-	Trust  string `toml:"trust"`  // engine trust file: whose receipts are believed
-	Key    string `toml:"key"`    // private key of the engine, PEM
-	Rules  string `toml:"rules"`  // Cedar policies
-	Root   string `toml:"root"`   // directory that effects are let into
-	Agent  string `toml:"agent"`  // principal of the policies
+	Log string `toml:"log"` // URL
+	// Successions are files below the gate's directory that lead from the log of
+	// Policy and Trust to the one at Log, where that one ended.
+	Successions []string `toml:"successions,omitempty"`
+	Policy      string   `toml:"policy"` // tlog-policy file: log keys, witnesses
+	Trust       string   `toml:"trust"`  // engine trust file: whose receipts are believed
+	Key         string   `toml:"key"`    // private key of the engine, PEM
+	Rules       string   `toml:"rules"`  // Cedar policies
+	Root        string   `toml:"root"`   // directory that effects are let into
+	Agent       string   `toml:"agent"`  // principal of the policies
 	// Env are names of variables that commands get from the gate's environment;
 	// they get no others.
 	Env []string `toml:"env"`

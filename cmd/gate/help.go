@@ -13,6 +13,7 @@ USAGE
   gate status [RUN]
   gate sync
   gate disclose STATEMENT [FIELD...]
+  gate follow --log URL SUCCESSION
   gate help   [COMMAND]
 
 COMMANDS
@@ -24,6 +25,7 @@ COMMANDS
   status    say how a run stands
   sync      send what the log does not have yet, and hold it to its promises
   disclose  open what a statement commits to, for whoever is to see it
+  follow    go on in another log, where the log of this gate ended
   help      say more about a command
 
 Every command but init takes --dir DIR, the gate's directory (default .gate).
@@ -70,11 +72,12 @@ has changed; fail_open, faults over which effects happen unjudged.
 const helpRun = `gate run - open a run, close it
 
 USAGE
-  gate run open [--dir DIR] NAME
+  gate run open [--dir DIR] [--also ORIGIN]... NAME
   gate run close [--dir DIR]
 
 A run pins the policy file that it began with: after a change of that, close it
-and open another. A name is used once.
+and open another. A name is used once. --also names a log that the run may write
+to beside the gate's, such as one that will go on from it.
 `
 
 const helpExec = `gate exec - run a command
@@ -173,10 +176,28 @@ FIELD is a field with its name (path/0, input/branch), a field (path: all of the
 or all. What a bundle discloses is disclosed for good.
 `
 
+const helpFollow = `gate follow - go on in another log, where the log of this gate ended
+
+USAGE
+  gate follow [--dir DIR] --log URL SUCCESSION
+
+A log ends when its registrars freeze it: it answers LOG-FROZEN, nothing happens
+any more, and nothing is lost. SUCCESSION is the file in which they say who goes on
+(logd succession makes it). It is verified under the trust files that this gate
+has, and kept; no name in an answer of the log is followed. Then --log is where the
+gate submits, and gate sync sends there what waits. The engine's key has to be
+listed there.
+
+A run that shall cross the border names both logs when it is opened (gate run open
+--also). Close one that does not, and open another.
+
+For others: verify --succession FILE, beside the old trust files.
+`
+
 func help(args []string, c console) error {
 	pages := map[string]string{
 		"": helpMain, "init": helpInit, "run": helpRun, "exec": helpExec, "apply": helpApply, "undo": helpUndo, "status": helpStatus,
-		"sync": helpSync, "disclose": helpDisclose,
+		"sync": helpSync, "disclose": helpDisclose, "follow": helpFollow,
 	}
 	name := ""
 	if len(args) > 0 {

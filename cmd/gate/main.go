@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, c console) int {
 func dispatch(ctx context.Context, args []string, c console) error {
 	if len(args) == 0 {
 		fmt.Fprint(c.err, helpMain)
-		return usagef("a command is needed: init, run, exec, apply, undo, status, sync, disclose or help")
+		return usagef("a command is needed: init, run, exec, apply, undo, status, sync, disclose, follow or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -93,10 +93,12 @@ func dispatch(ctx context.Context, args []string, c console) error {
 		return cmdSync(ctx, rest, c)
 	case "disclose":
 		return cmdDisclose(ctx, rest, c)
+	case "follow":
+		return cmdFollow(ctx, rest, c)
 	case "help", "--help", "-help", "-h":
 		return help(rest, c)
 	default:
-		return usagef("%q is no command: init, run, exec, apply, undo, status, sync, disclose or help", command)
+		return usagef("%q is no command: init, run, exec, apply, undo, status, sync, disclose, follow or help", command)
 	}
 }
 

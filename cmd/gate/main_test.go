@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"log": s.start, "down": s.down, "up": s.up, "audit": s.audit, "verifies": s.verifies, "cid": scriptCID, "exits": scriptExits,
+			"log": s.start, "down": s.down, "up": s.up, "audit": s.audit, "verifies": s.verifies, "cid": scriptCID, "handover": s.handOver, "exits": scriptExits,
 		},
 	})
 }
@@ -85,13 +85,25 @@ func (s *scripts) up(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(ts.ReadFile(file), was, l.URL)), 0o600))
 }
 
-// verifies FILE: a bundle is verified, with what it discloses, by the functions of
+// handover: the log ends, and another goes on: $HEIR is its URL. The evidence is
+// written to succession.json.
+func (s *scripts) handOver(ts *testscript.TestScript, _ bool, _ []string) {
+	heir, evidence := s.log(ts).HandOver()
+	ts.Setenv("HEIR", heir.URL)
+	ts.Check(os.WriteFile(ts.MkAbs("succession.json"), evidence.Append(nil), 0o600))
+}
+
+// verifies FILE [SUCCESSION]: a bundle is verified, with what it discloses, by the functions of
 // verify bundle; stdout is the report.
 func (s *scripts) verifies(ts *testscript.TestScript, _ bool, args []string) {
 	l := s.log(ts)
-	r := bundle.Check([]byte(ts.ReadFile(args[0])), bundle.Options{
-		Policy: l.Policy, Engines: l.Engines, Require: []string{bundle.CheckDisclosures},
-	})
+	o := bundle.Options{Policy: l.Policy, Engines: l.Engines, Require: []string{bundle.CheckDisclosures}}
+	if len(args) > 1 {
+		s, err := bundle.ParseSuccession([]byte(ts.ReadFile(args[1])))
+		ts.Check(err)
+		o.Successions = append(o.Successions, s)
+	}
+	r := bundle.Check([]byte(ts.ReadFile(args[0])), o)
 	if r.ExitCode() != 0 {
 		ts.Fatalf("%s", r.Text())
 	}

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/gate"
 	"github.com/obstat/obstat/gate/policy"
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 	"github.com/obstat/obstat/verdict"
 )
@@ -24,12 +26,15 @@ import (
 //
 //	gate.toml   settings
 //	current     name of the open run
+//	lock        held while a run is opened or closed, or the log is changed
 //	keys/       the engine's key, where init made it
+//	successions/  evidence that one log goes on as another
 //	runs/NAME/  its secret, its statements, the log's answers, and evidence
 //	store/      what the gate keeps (docs/gate.md#the-store)
 //	pending     a proposal that waits for consent
 
 const (
+	lockName    = "lock"
 	currentName = "current"
 	pendingName = "pending"
 	keysName    = "keys"
@@ -40,13 +45,17 @@ const (
 // session is the open run of a gate's directory, taken up where it stopped.
 type session struct {
 	console
-	cfg    *Config
-	tree   durable.FS // the gate's directory
-	client *client.Client
-	run    *client.Run
-	gate   *gate.Gate
-	store  *gate.Store
-	rules  *policy.File
+	cfg   *Config
+	tree  durable.FS // the gate's directory
+	trust logTrust
+	// successions lead from the log of trust to that of client.
+	successions []*bundle.Succession
+	client      *client.Client
+	run         *client.Run
+	gate        *gate.Gate
+	store       *gate.Store
+	rules       *policy.File // nil where nothing is judged
+	pin         receipt.Pin  // of the policy that the run began with
 }
 
 // begin reads the settings and makes a client; the caller closes the session.
@@ -59,24 +68,50 @@ func begin(dir string, c console) (*session, error) {
 	if s.tree, err = durable.OpenDir(dir); err != nil {
 		return nil, err
 	}
-	p, err := os.ReadFile(cfg.Policy)
-	if err != nil {
+	if s.trust, err = cfg.readTrust(); err != nil {
 		return nil, err
 	}
-	e, err := os.ReadFile(cfg.Trust)
-	if err != nil {
-		return nil, err
+	for _, name := range cfg.Successions {
+		b, err := durable.ReadFile(s.tree, filepath.ToSlash(name), maxSuccession)
+		if err != nil {
+			return nil, err
+		}
+		next, err := bundle.ParseSuccession(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		s.successions = append(s.successions, next)
 	}
-	logs, err := trust.ParsePolicy(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Policy, err)
-	}
-	engines, err := trust.ParseEngines(e)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Trust, err)
-	}
-	s.client, err = client.New(client.Config{URL: cfg.Log, Policy: logs, Engines: engines, Witnessed: cfg.Mode == modeWitnessed})
+	s.client, err = cfg.client(s.trust, s.successions, cfg.Log)
 	return s, err
+}
+
+// logTrust is what the files of the settings say about the log.
+type logTrust struct {
+	policy  *trust.Policy
+	engines *trust.Engines
+}
+
+func (c *Config) readTrust() (t logTrust, err error) {
+	p, err := os.ReadFile(c.Policy)
+	if err != nil {
+		return t, err
+	}
+	e, err := os.ReadFile(c.Trust)
+	if err != nil {
+		return t, err
+	}
+	if t.policy, err = trust.ParsePolicy(p); err != nil {
+		return t, fmt.Errorf("%s: %w", c.Policy, err)
+	}
+	if t.engines, err = trust.ParseEngines(e); err != nil {
+		return t, fmt.Errorf("%s: %w", c.Trust, err)
+	}
+	return t, nil
+}
+
+func (c *Config) client(t logTrust, s []*bundle.Succession, url string) (*client.Client, error) {
+	return client.New(client.Config{URL: url, Policy: t.policy, Engines: t.engines, Successions: s, Witnessed: c.Mode == modeWitnessed})
 }
 
 func (s *session) close() error {
@@ -99,6 +134,7 @@ func (s *session) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	if err := s.run.Flush(ctx); err != nil {
+		s.explainEnd(ctx, err)
 		if now, e := s.run.Standing(); e == nil && now.Unanswered > 0 {
 			s.say("%d statements are kept here and not in the log yet: gate sync", now.Unanswered)
 		}
@@ -115,12 +151,9 @@ func (s *session) runConfig(name string) (client.RunConfig, error) {
 	return client.RunConfig{Dir: s.runDir(name), Name: receipt.Name(name), Key: key, Now: time.Now}, err
 }
 
-// openGate puts a gate over the run.
-func (s *session) openGate() (err error) {
+// openGate puts a gate over the run, which judges by rule.
+func (s *session) openGate(rule gate.Rule) (err error) {
 	if s.store, err = gate.OpenStore(filepath.Join(s.tree.String(), storeName)); err != nil {
-		return err
-	}
-	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err != nil {
 		return err
 	}
 	patience, err := time.ParseDuration(s.cfg.Patience)
@@ -128,7 +161,7 @@ func (s *session) openGate() (err error) {
 		return err
 	}
 	cfg := gate.Config{
-		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules},
+		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{rule},
 		Now: time.Now, Patience: patience, FailOpen: s.cfg.FailOpen,
 	}
 	if s.cfg.Mode == modeRelaxed {
@@ -138,20 +171,35 @@ func (s *session) openGate() (err error) {
 	return err
 }
 
-// take opens the current run, sends what has no answer yet, and settles what a
+// judgesNothing is the rule of commands that only settle what others began, so
+// that a run ends well whatever has become of its policy file.
+var judgesNothing = gate.RuleFunc(func(context.Context, gate.Proposal) (verdict.Verdict, error) {
+	return verdict.Verdict{}, errors.New("this command judges nothing")
+})
+
+// readRules reads the policy file, which has to be the one that the run began with.
+func (s *session) readRules() (err error) {
+	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err == nil && s.rules.Pin() != s.pin {
+		err = fmt.Errorf("%s is not the policy that run %s began with: close the run and open another", s.cfg.Rules, s.run.Name())
+	}
+	return err
+}
+
+// take opens the current run to judge in it, sends what has no answer yet, and settles what a
 // crash left open. The caller closes the session.
 func take(ctx context.Context, dir string, c console) (*session, error) {
 	s, err := begin(dir, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.takeUp(ctx); err != nil {
+	if err := s.takeUp(ctx, true); err != nil {
+		s.explainEnd(ctx, err)
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *session) takeUp(ctx context.Context) error {
+func (s *session) takeUp(ctx context.Context, judges bool) error {
 	name, err := s.current()
 	if err != nil {
 		return err
@@ -162,16 +210,30 @@ func (s *session) takeUp(ctx context.Context) error {
 	if err := s.openRun(name); err != nil {
 		return err
 	}
-	if err := s.openGate(); err != nil {
+	if s.pin, err = s.runsPolicy(ctx); err != nil {
+		return err
+	}
+	rule := gate.Rule(judgesNothing)
+	if judges {
+		was, err := s.run.Standing()
+		if err == nil && was.Closed {
+			err = fmt.Errorf("run %s has said its run-close: gate run close ends it here too", name)
+		}
+		if err == nil {
+			err = s.readRules()
+		}
+		if err != nil {
+			return err
+		}
+		rule = s.rules
+	}
+	if err := s.openGate(rule); err != nil {
 		return err
 	}
 	if s.cfg.Mode != modeRelaxed {
 		if err := s.run.Flush(ctx); err != nil {
 			return err
 		}
-	}
-	if err := s.samePolicy(ctx); err != nil {
-		return err
 	}
 	p, err := s.pending()
 	if err != nil {
@@ -197,6 +259,19 @@ func (s *session) takeUp(ctx context.Context) error {
 	return err
 }
 
+// lock keeps others from changing which run is open, or what the settings are.
+func lock(tree durable.FS) (durable.Lock, error) {
+	l, err := tree.Lock(lockName)
+	var held *durable.LockedError
+	if errors.As(err, &held) {
+		err = &report.Error{
+			Code: report.CodeRunLocked, Where: held.Name, Expected: "a gate's directory that nobody else changes", Actual: held.Error(),
+			Fix: "wait until that process has ended",
+		}
+	}
+	return l, err
+}
+
 // openRun takes a run up where it stopped.
 func (s *session) openRun(name string) error {
 	cfg, err := s.runConfig(name)
@@ -217,18 +292,18 @@ func (s *session) settled(ctx context.Context, judgment receipt.CID) bool {
 	return false
 }
 
-// samePolicy holds the policy file against the one that the run pinned.
-func (s *session) samePolicy(ctx context.Context) error {
+// runsPolicy is the pin of the policy file that the run began with.
+func (s *session) runsPolicy(ctx context.Context) (receipt.Pin, error) {
 	for st, err := range s.run.Statements(ctx) {
 		if err != nil {
-			return err
+			return receipt.Pin{}, err
 		}
-		if open, ok := st.Statement.Receipt.(receipt.RunOpen); ok && open.Policy != s.rules.Pin() {
-			return fmt.Errorf("%s is not the policy that run %s began with: close the run and open another", s.cfg.Rules, s.run.Name())
+		if open, ok := st.Statement.Receipt.(receipt.RunOpen); ok {
+			return open.Policy, nil
 		}
-		return nil
+		break
 	}
-	return fmt.Errorf("run %s has no run-open", s.run.Name())
+	return receipt.Pin{}, fmt.Errorf("run %s has no run-open", s.run.Name())
 }
 
 // current is the name of the open run, empty where there is none.
@@ -243,7 +318,7 @@ func (s *session) current() (string, error) {
 // request is an effect as this program asks for it.
 func (s *session) request(e gate.Effect, class receipt.Class, origin verdict.Origin) gate.Request {
 	return gate.Request{
-		Effect: e, Class: class, Origin: origin, Context: preview.Context{Policy: preview.Pin(s.rules.Pin())},
+		Effect: e, Class: class, Origin: origin, Context: preview.Context{Policy: preview.Pin(s.pin)},
 	}
 }
 
@@ -252,6 +327,7 @@ func (s *session) request(e gate.Effect, class receipt.Class, origin verdict.Ori
 func (s *session) judge(ctx context.Context, req gate.Request) (*gate.Judged, error) {
 	j, err := s.gate.Judge(ctx, req)
 	if err != nil {
+		s.explainEnd(ctx, err)
 		return nil, err
 	}
 	switch {

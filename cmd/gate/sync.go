@@ -56,9 +56,12 @@ func syncRun(ctx context.Context, dir, name string, open bool, c console) (left 
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() {
+		s.explainEnd(ctx, err)
+		err = errors.Join(err, s.close())
+	}()
 	if open {
-		err = s.takeUp(ctx)
+		err = s.takeUp(ctx, false)
 	} else {
 		past, e := client.Look(s.runDir(name))
 		if e != nil {

@@ -95,11 +95,11 @@ func (l *Log) folded(doc []byte) *trust.Registry {
 	if err != nil {
 		l.t.Fatalf("%v\n%s", err, doc)
 	}
-	head, err := checkpoint.Open(chain.Checkpoint, l.Policy.Keys(Origin))
+	head, err := checkpoint.Open(chain.Checkpoint, l.Policy.Keys(l.Engines.Origin))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	r, err := bundle.FoldChain(chain.Leaves, head.Checkpoint, trust.Pin{Origin: Origin, Genesis: l.Engines.Genesis, Foreign: l.Policy.Foreign()})
+	r, err := bundle.FoldChain(chain.Leaves, head.Checkpoint, trust.Pin{Origin: l.Engines.Origin, Genesis: l.Engines.Genesis, Foreign: l.Policy.Foreign()})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -65,10 +65,15 @@ func New(t testing.TB) *Log {
 // On makes a log in fs, an empty directory, and serves it until the test ends.
 func On(t testing.TB, fs durable.FS) *Log {
 	t.Helper()
+	return named(t, fs, Origin)
+}
+
+func named(t testing.TB, fs durable.FS, origin string) *Log {
+	t.Helper()
 	addition := func(name string, role trust.Role) trust.Addition {
 		return trust.Addition{Key: Public(name), Name: name, Role: role}
 	}
-	genesis, err := trust.NewGenesis(Origin, 1, []trust.Addition{
+	genesis, err := trust.NewGenesis(origin, 1, []trust.Addition{
 		addition(Registrar, trust.Registrar), addition(Engine, trust.Engine), addition(Engine2, trust.Engine), addition(Approver, trust.Approver),
 	}, nil)
 	if err != nil {
@@ -78,14 +83,14 @@ func On(t testing.TB, fs durable.FS) *Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := server.Create(fs, server.Founding{Origin: Origin, LogKey: Key(Origin), Genesis: env})
+	files, err := server.Create(fs, server.Founding{Origin: origin, LogKey: Key(origin), Genesis: env})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Serve(t, fs, *files)
 }
 
-// Serve serves the log that is in fs, whose key is Key(Origin), until the test
+// Serve serves the log that is in fs, whose key is Key of its origin, until the test
 // ends.
 func Serve(t testing.TB, fs durable.FS, files server.TrustFiles) *Log {
 	t.Helper()
@@ -109,7 +114,7 @@ func Serve(t testing.TB, fs durable.FS, files server.TrustFiles) *Log {
 // Config is what Start opens the log with.
 func (l *Log) Config() server.Config {
 	l.t.Helper()
-	signer, err := checkpoint.NewSigner(Origin, checkpoint.TypeEd25519, Key(Origin))
+	signer, err := checkpoint.NewSigner(l.Engines.Origin, checkpoint.TypeEd25519, Key(l.Engines.Origin))
 	if err != nil {
 		l.t.Fatal(err)
 	}
