@@ -102,8 +102,9 @@ func (p *Past) Secret() (preview.RunSecret, error) { return p.store.secret() }
 
 // Bundle returns what proves that a statement of the run stands in the log: the
 // answer as it was kept, checked again under c's trust. Where it is gone (answers
-// are not synced) or proves nothing any more, as where it stands behind the tree
-// with which its log ended, the log is asked again with the very same bytes.
+// are not synced) or proves nothing any more, the log that gave it is asked again
+// with the very same bytes. Nothing is sent that has no answer yet, or had it of
+// another log than c's: a run's statements go to a log in their order.
 func (p *Past) Bundle(ctx context.Context, c *Client, statement receipt.CID) (*Recorded, error) {
 	f, err := p.store.fs.Open(journalName)
 	if err != nil {
@@ -130,8 +131,14 @@ func (p *Past) Bundle(ctx context.Context, c *Client, statement receipt.CID) (*R
 		if err != nil {
 			return nil, err
 		}
-		if rec, err := c.prove(st, leaf, answer, c.known); err == nil {
+		rec, err := c.prove(st, leaf, answer, c.known)
+		switch {
+		case err == nil:
 			return rec, nil
+		case at.log == "":
+			return nil, fmt.Errorf("statement %s is not in the log yet: what was said before it goes first", statement)
+		case at.log != string(c.origin):
+			return nil, fmt.Errorf("the answer of %s is gone, or proves nothing any more: %w", at.log, err)
 		}
 		return c.Submit(ctx, e)
 	}

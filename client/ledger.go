@@ -27,7 +27,7 @@ type ledger struct {
 	queue  []*pending // those that the log has not answered
 	queued int64      // bytes of their leaves
 
-	answered  uint64    // statements that the log has answered
+	answered  uint64    // statements that have an answer: the first of places
 	fulfilled uint64    // of those: the answers that are promises no more
 	promises  []promise // the others, in the order of the answers
 	newest    []byte    // signed checkpoint of the largest tree that the log has shown
@@ -39,6 +39,7 @@ type place struct {
 	seq uint64
 	off int64
 	n   int
+	log string // whose answer it has; empty while it has none
 }
 
 // pending is a statement on its way to the log.
@@ -121,7 +122,7 @@ func (l *ledger) said(p *pending, off int64) {
 	case receipt.KindGap:
 		l.lost, l.lostCode = 0, ""
 	}
-	l.places = append(l.places, place{p.seq, off, int(p.size)})
+	l.places = append(l.places, place{seq: p.seq, off: off, n: int(p.size)})
 	l.queue = append(l.queue, p)
 	l.queued += p.size
 }
@@ -144,9 +145,11 @@ func (l *ledger) answer(index uint64, note []byte, off int64) error {
 	l.queue[0] = nil // or it lives as long as the array
 	l.queue = l.queue[1:]
 	l.queued -= p.size
+	l.see(of, note)
+	of.origin = l.top.origin // one string, and not one for each answer
+	l.places[l.answered].log = of.origin
 	l.answered++
 	l.promises = append(l.promises, promise{p.seq, index, of, off, len(note)})
-	l.see(of, note)
 	return nil
 }
 

@@ -396,3 +396,42 @@ func TestRecordAndKeepTogether(t *testing.T) {
 		t.Errorf("%+v; %d leaves", s, l.Server.Head().Size)
 	}
 }
+
+// A statement that waits for its turn is not sent ahead of it by whoever looks.
+func TestLookingSendsNothingAhead(t *testing.T) {
+	l := servertest.New(t)
+	c := dial(t, l, nil)
+	dir := filepath.Join(t.TempDir(), "run")
+	r := create(t, c, dir, "ahead")
+	if _, err := r.Record(t.Context(), open("1")); err != nil {
+		t.Fatal(err)
+	}
+	var last *receipt.Decoded
+	for range 2 {
+		st, err := r.Keep(t.Context(), fault("INTERNAL"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = st
+	}
+	past, err := Look(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := l.Server.Head().Size
+	if rec, err := past.Bundle(t.Context(), c, last.CID); err == nil {
+		t.Errorf("seq 2 is leaf %d, before seq 1", rec.Index)
+	}
+	if size := l.Server.Head().Size; size != before {
+		t.Errorf("%d leaves, and %d before", size, before)
+	}
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if past, err = Look(dir); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := past.Bundle(t.Context(), c, last.CID); err != nil || rec.Index != before+1 {
+		t.Errorf("%v, %v", rec, err)
+	}
+}

@@ -3,6 +3,8 @@ package client
 import (
 	"errors"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/obstat/obstat/bundle"
@@ -143,6 +145,18 @@ func TestARunFollowsItsLog(t *testing.T) {
 	}
 	if now := len(old.asked) + len(heir.asked); now != asked {
 		t.Errorf("%d requests for what was proven", now-asked)
+	}
+	// An answer that is gone is asked for where it came from, and nowhere else.
+	for _, seq := range []uint64{0, 1} {
+		if err := os.Remove(filepath.Join(cfg.Dir, answerName(seq))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := past.Bundle(t.Context(), c, first.Statement.CID); err == nil || len(old.asked)+len(heir.asked) != asked {
+		t.Errorf("a statement of the log that ended: %v", err)
+	}
+	if again, err := past.Bundle(t.Context(), c, second.Statement.CID); err != nil || again.Index != second.Index {
+		t.Errorf("a statement of the log that goes on: %v", err)
 	}
 
 	// The log that ended is not asked for anything new, at whatever URL it stands.

@@ -41,6 +41,11 @@ func cmdFollow(ctx context.Context, args []string, c console) error {
 	}
 	was := s.client.Origin()
 	defer s.client.Close()
+	held, err := lock(s.tree)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 
 	next := *s.cfg
 	name := fmt.Sprintf("%d.succession.json", len(next.Successions)+1)
@@ -88,11 +93,17 @@ func (s *session) lastPromises(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if past.Standing().Promises == 0 {
+		was := past.Standing()
+		if was.Promises == 0 && was.Unanswered == 0 {
 			continue
 		}
 		if err := s.openRun(name); err != nil {
 			return err
+		}
+		// What it took before it ended it answers still, and what it did not take it
+		// refuses.
+		if err := s.run.Flush(ctx); err != nil && report.CodeOf(err) != report.CodeLogFrozen {
+			s.say("run %s: %v", name, err)
 		}
 		left, err := s.run.CheckPromises(ctx)
 		if e := s.run.Close(); e != nil {

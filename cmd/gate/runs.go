@@ -8,6 +8,7 @@ import (
 
 	"github.com/obstat/obstat/client"
 	"github.com/obstat/obstat/gate"
+	"github.com/obstat/obstat/gate/policy"
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/receipt"
 	"github.com/obstat/obstat/verdict"
@@ -57,6 +58,11 @@ func openRun(ctx context.Context, dir, name string, also []receipt.Name, c conso
 		s.explainEnd(ctx, err)
 		err = errors.Join(err, s.close())
 	}()
+	held, err := lock(s.tree)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	if open, err := s.current(); err != nil || open != "" {
 		return errors.Join(err, fmt.Errorf("run %s is open: gate run close", open))
 	}
@@ -75,22 +81,46 @@ func openRun(ctx context.Context, dir, name string, also []receipt.Name, c conso
 	if err != nil {
 		return err
 	}
-	if err := s.openGate(); err != nil {
+	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err != nil {
 		return err
 	}
-	rec, err := s.gate.OpenRun(ctx, gate.Opening{Engine: engineName, Version: engineVersion, Policy: s.rules.Pin()}, append(also, s.client.Origin())...)
-	if err != nil {
+	if err := s.openGate(s.rules); err != nil {
+		return err
+	}
+	if err := s.beginRun(ctx, also); err != nil {
 		return err
 	}
 	if err := durable.WriteFile(s.tree, currentName, []byte(name+"\n")); err != nil {
 		return err
 	}
-	s.say("run %s is open, leaf %d of %s", name, rec.Index, s.client.Origin())
+	return nil
+}
+
+// beginRun says the run-open, once: a program that was killed may have said it.
+func (s *session) beginRun(ctx context.Context, also []receipt.Name) error {
+	was, err := s.run.Standing()
+	switch {
+	case err != nil:
+		return err
+	case was.Closed:
+		return fmt.Errorf("there was a run %s, and it is closed: a name is used once", s.run.Name())
+	case was.Statements > 0:
+		if err := s.run.Flush(ctx); err != nil {
+			return err
+		}
+		s.say("run %s is open, as it was begun before", s.run.Name())
+		return nil
+	}
+	rec, err := s.gate.OpenRun(ctx, gate.Opening{Engine: engineName, Version: engineVersion, Policy: s.rules.Pin()}, append(also, s.client.Origin())...)
+	if err != nil {
+		return err
+	}
+	s.say("run %s is open, leaf %d of %s", s.run.Name(), rec.Index, s.client.Origin())
 	return nil
 }
 
 func closeRun(ctx context.Context, dir string, c console) (err error) {
-	s, err := take(ctx, dir, c)
+	s, err := begin(dir, c)
 	if err != nil {
 		return err
 	}
@@ -98,24 +128,17 @@ func closeRun(ctx context.Context, dir string, c console) (err error) {
 		s.explainEnd(ctx, err)
 		err = errors.Join(err, s.close())
 	}()
-	if err := s.dropPending(ctx, (*gate.Judged).Discard); err != nil {
+	if err := s.takeUp(ctx, false); err != nil {
 		return err
 	}
-	rec, err := s.run.CloseRun(ctx)
+	held, err := lock(s.tree)
 	if err != nil {
 		return err
 	}
-	if err := s.tree.Remove(currentName); err != nil {
+	defer held.Close()
+	if err := s.endRun(ctx); err != nil {
 		return err
 	}
-	if err := s.tree.SyncDir("."); err != nil {
-		return err
-	}
-	tally, ok := rec.Statement.Statement.Receipt.(receipt.RunClose)
-	if !ok {
-		return errors.New("the run-close is none")
-	}
-	s.say("run %s is closed, leaf %d: %d statements", s.run.Name(), rec.Index, tally.Statements())
 	left, err := s.run.CheckPromises(ctx)
 	var broken *client.ProofError
 	switch {
@@ -126,5 +149,41 @@ func closeRun(ctx context.Context, dir string, c console) (err error) {
 	case left > 0:
 		s.say("%d answers are the log's word alone until its witnesses have cosigned: gate sync", left)
 	}
+	return nil
+}
+
+// endRun says the run-close, once: a program that was killed may have said it.
+func (s *session) endRun(ctx context.Context) error {
+	was, err := s.run.Standing()
+	if err != nil {
+		return err
+	}
+	if was.Closed {
+		err = s.run.Flush(ctx)
+	} else {
+		err = s.dropPending(ctx, (*gate.Judged).Discard)
+	}
+	if err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%d statements", was.Statements)
+	if !was.Closed {
+		rec, err := s.run.CloseRun(ctx)
+		if err != nil {
+			return err
+		}
+		tally, ok := rec.Statement.Statement.Receipt.(receipt.RunClose)
+		if !ok {
+			return errors.New("the run-close is none")
+		}
+		said = fmt.Sprintf("leaf %d: %d statements", rec.Index, tally.Statements())
+	}
+	if err := s.tree.Remove(currentName); err != nil {
+		return err
+	}
+	if err := s.tree.SyncDir("."); err != nil {
+		return err
+	}
+	s.say("run %s is closed, %s", s.run.Name(), said)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/obstat/obstat/internal/durable"
 	"github.com/obstat/obstat/preview"
 	"github.com/obstat/obstat/receipt"
+	"github.com/obstat/obstat/report"
 	"github.com/obstat/obstat/trust"
 	"github.com/obstat/obstat/verdict"
 )
@@ -25,6 +26,7 @@ import (
 //
 //	gate.toml   settings
 //	current     name of the open run
+//	lock        held while a run is opened or closed, or the log is changed
 //	keys/       the engine's key, where init made it
 //	successions/  evidence that one log goes on as another
 //	runs/NAME/  its secret, its statements, the log's answers, and evidence
@@ -32,6 +34,7 @@ import (
 //	pending     a proposal that waits for consent
 
 const (
+	lockName    = "lock"
 	currentName = "current"
 	pendingName = "pending"
 	keysName    = "keys"
@@ -51,7 +54,8 @@ type session struct {
 	run         *client.Run
 	gate        *gate.Gate
 	store       *gate.Store
-	rules       *policy.File
+	rules       *policy.File // nil where nothing is judged
+	pin         receipt.Pin  // of the policy that the run began with
 }
 
 // begin reads the settings and makes a client; the caller closes the session.
@@ -147,12 +151,9 @@ func (s *session) runConfig(name string) (client.RunConfig, error) {
 	return client.RunConfig{Dir: s.runDir(name), Name: receipt.Name(name), Key: key, Now: time.Now}, err
 }
 
-// openGate puts a gate over the run.
-func (s *session) openGate() (err error) {
+// openGate puts a gate over the run, which judges by rule.
+func (s *session) openGate(rule gate.Rule) (err error) {
 	if s.store, err = gate.OpenStore(filepath.Join(s.tree.String(), storeName)); err != nil {
-		return err
-	}
-	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err != nil {
 		return err
 	}
 	patience, err := time.ParseDuration(s.cfg.Patience)
@@ -160,7 +161,7 @@ func (s *session) openGate() (err error) {
 		return err
 	}
 	cfg := gate.Config{
-		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{s.rules},
+		Log: s.run, Store: s.store, Secret: s.run.Secret(), Rules: []gate.Rule{rule},
 		Now: time.Now, Patience: patience, FailOpen: s.cfg.FailOpen,
 	}
 	if s.cfg.Mode == modeRelaxed {
@@ -170,21 +171,35 @@ func (s *session) openGate() (err error) {
 	return err
 }
 
-// take opens the current run, sends what has no answer yet, and settles what a
+// judgesNothing is the rule of commands that only settle what others began, so
+// that a run ends well whatever has become of its policy file.
+var judgesNothing = gate.RuleFunc(func(context.Context, gate.Proposal) (verdict.Verdict, error) {
+	return verdict.Verdict{}, errors.New("this command judges nothing")
+})
+
+// readRules reads the policy file, which has to be the one that the run began with.
+func (s *session) readRules() (err error) {
+	if s.rules, err = policy.Open(s.cfg.Rules, s.cfg.Agent); err == nil && s.rules.Pin() != s.pin {
+		err = fmt.Errorf("%s is not the policy that run %s began with: close the run and open another", s.cfg.Rules, s.run.Name())
+	}
+	return err
+}
+
+// take opens the current run to judge in it, sends what has no answer yet, and settles what a
 // crash left open. The caller closes the session.
 func take(ctx context.Context, dir string, c console) (*session, error) {
 	s, err := begin(dir, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.takeUp(ctx); err != nil {
+	if err := s.takeUp(ctx, true); err != nil {
 		s.explainEnd(ctx, err)
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *session) takeUp(ctx context.Context) error {
+func (s *session) takeUp(ctx context.Context, judges bool) error {
 	name, err := s.current()
 	if err != nil {
 		return err
@@ -195,16 +210,30 @@ func (s *session) takeUp(ctx context.Context) error {
 	if err := s.openRun(name); err != nil {
 		return err
 	}
-	if err := s.openGate(); err != nil {
+	if s.pin, err = s.runsPolicy(ctx); err != nil {
+		return err
+	}
+	rule := gate.Rule(judgesNothing)
+	if judges {
+		was, err := s.run.Standing()
+		if err == nil && was.Closed {
+			err = fmt.Errorf("run %s has said its run-close: gate run close ends it here too", name)
+		}
+		if err == nil {
+			err = s.readRules()
+		}
+		if err != nil {
+			return err
+		}
+		rule = s.rules
+	}
+	if err := s.openGate(rule); err != nil {
 		return err
 	}
 	if s.cfg.Mode != modeRelaxed {
 		if err := s.run.Flush(ctx); err != nil {
 			return err
 		}
-	}
-	if err := s.samePolicy(ctx); err != nil {
-		return err
 	}
 	p, err := s.pending()
 	if err != nil {
@@ -230,6 +259,19 @@ func (s *session) takeUp(ctx context.Context) error {
 	return err
 }
 
+// lock keeps others from changing which run is open, or what the settings are.
+func lock(tree durable.FS) (durable.Lock, error) {
+	l, err := tree.Lock(lockName)
+	var held *durable.LockedError
+	if errors.As(err, &held) {
+		err = &report.Error{
+			Code: report.CodeRunLocked, Where: held.Name, Expected: "a gate's directory that nobody else changes", Actual: held.Error(),
+			Fix: "wait until that process has ended",
+		}
+	}
+	return l, err
+}
+
 // openRun takes a run up where it stopped.
 func (s *session) openRun(name string) error {
 	cfg, err := s.runConfig(name)
@@ -250,18 +292,18 @@ func (s *session) settled(ctx context.Context, judgment receipt.CID) bool {
 	return false
 }
 
-// samePolicy holds the policy file against the one that the run pinned.
-func (s *session) samePolicy(ctx context.Context) error {
+// runsPolicy is the pin of the policy file that the run began with.
+func (s *session) runsPolicy(ctx context.Context) (receipt.Pin, error) {
 	for st, err := range s.run.Statements(ctx) {
 		if err != nil {
-			return err
+			return receipt.Pin{}, err
 		}
-		if open, ok := st.Statement.Receipt.(receipt.RunOpen); ok && open.Policy != s.rules.Pin() {
-			return fmt.Errorf("%s is not the policy that run %s began with: close the run and open another", s.cfg.Rules, s.run.Name())
+		if open, ok := st.Statement.Receipt.(receipt.RunOpen); ok {
+			return open.Policy, nil
 		}
-		return nil
+		break
 	}
-	return fmt.Errorf("run %s has no run-open", s.run.Name())
+	return receipt.Pin{}, fmt.Errorf("run %s has no run-open", s.run.Name())
 }
 
 // current is the name of the open run, empty where there is none.
@@ -276,7 +318,7 @@ func (s *session) current() (string, error) {
 // request is an effect as this program asks for it.
 func (s *session) request(e gate.Effect, class receipt.Class, origin verdict.Origin) gate.Request {
 	return gate.Request{
-		Effect: e, Class: class, Origin: origin, Context: preview.Context{Policy: preview.Pin(s.rules.Pin())},
+		Effect: e, Class: class, Origin: origin, Context: preview.Context{Policy: preview.Pin(s.pin)},
 	}
 }
 

@@ -61,7 +61,7 @@ func syncRun(ctx context.Context, dir, name string, open bool, c console) (left 
 		err = errors.Join(err, s.close())
 	}()
 	if open {
-		err = s.takeUp(ctx)
+		err = s.takeUp(ctx, false)
 	} else {
 		past, e := client.Look(s.runDir(name))
 		if e != nil {
