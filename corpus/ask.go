@@ -118,11 +118,25 @@ func (q question) artifact(check func([]byte, bundle.Options) *report.Report) (*
 		}
 		o.Registry, chainErr = bundle.ParseRegistryFile(b)
 	}
+	var successionErr error
+	if q.c.Files[Succession] != "" {
+		b, err := q.read(Succession)
+		if err != nil {
+			return nil, err
+		}
+		var s *bundle.Succession
+		if s, successionErr = bundle.ParseSuccession(b); successionErr == nil {
+			o.Successions = append(o.Successions, s)
+		}
+	}
 	data, err := q.read(Artifact)
 	if err != nil {
 		return nil, err
 	}
 	r := check(data, o)
+	if successionErr != nil {
+		r.Add(bundle.SuccessionFileCheck(successionErr))
+	}
 	if chainErr != nil {
 		r.Add(bundle.RegistryFileCheck(chainErr))
 	}

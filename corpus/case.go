@@ -45,13 +45,14 @@ const (
 	Policy     Part = "policy"
 	Trust      Part = "trust"
 	Registry   Part = "registry"
+	Succession Part = "succession"
 	Vocabulary Part = "vocabulary"
 	Older      Part = "older"
 	Newer      Part = "newer"
 )
 
 func parts() []Part {
-	return []Part{Artifact, Log, Older, Newer, Policy, Trust, Registry, Vocabulary}
+	return []Part{Artifact, Log, Older, Newer, Policy, Trust, Registry, Succession, Vocabulary}
 }
 
 // shape says which parts and questions a command takes.
@@ -66,7 +67,7 @@ func shapes() map[Command]shape {
 	asking := shape{must: []Part{Artifact}, ask: []string{"expect"}}
 	return map[Command]shape{
 		AskReceipt:     {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect"}},
-		AskBundle:      {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry}, ask: []string{"expect", "require"}},
+		AskBundle:      {must: []Part{Artifact}, may: []Part{Policy, Trust, Registry, Succession}, ask: []string{"expect", "require"}},
 		AskLog:         {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary, Older}, ask: []string{"now", "require"}},
 		AskRun:         {must: []Part{Log}, may: []Part{Policy, Trust, Vocabulary, Older}, ask: []string{"now", "principal", "require", "run"}},
 		AskConsistency: {must: []Part{Older}, may: []Part{Newer, Log, Policy}},
@@ -108,7 +109,7 @@ func (c *Case) Line() string {
 	if !c.Command.ofProgram() {
 		words[0] = "corpus"
 	}
-	for _, p := range []Part{Policy, Trust, Registry, Vocabulary} {
+	for _, p := range []Part{Policy, Trust, Registry, Succession, Vocabulary} {
 		if path := c.Files[p]; path != "" {
 			words = append(words, "--"+string(p), path)
 		}

@@ -40,7 +40,6 @@ func unshown() map[string][]report.Code {
 		"a log that holds such a leaf is refuted (KEY-ROLE), and no law is then asked":      {report.CodeLawRole},
 		"needs a cosignature over a smaller tree, and a directory has one checkpoint":       {report.CodeLaw2LateLogged},
 		"of a tar around a log, or of a state that somebody kept: a corpus has directories": {report.CodeArchive, report.CodeArchiveEntry, report.CodeResumeOther, report.CodeResumeMalformed},
-		"of a succession, for which a case has no part":                                     {report.CodeLogEnded, report.CodeSuccessionOpen, report.CodeSuccessionMismatch},
 		"of a corpus itself: corpus.TestCheckFinds": {
 			report.CodeCorpusManifest, report.CodeCorpusDigest, report.CodeCorpusFile, report.CodeCorpusMissing, report.CodeCorpusExtra, report.CodeCorpusAnswer,
 		},
@@ -154,7 +153,6 @@ func unasked() map[string][]string {
 		"of the log's own directory": {
 			"log.md#promises", "log.md#directory", "log.md#segment", "log.md#group-record", "log.md#recovery", "log.md#index", "log.md#codes-of-the-engine",
 		},
-		"of a succession, for which a case has no part":        {"bundle.md#succession", "trust.md#how-a-log-ends"},
 		"sizes of a registry":                                  {"trust.md#limits"},
 		"what a log asks of what it is given":                  {"trust.md#at-the-head"},
 		"of a state that somebody kept, and a corpus has none": {"report.md#resuming"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 
+	"github.com/obstat/obstat/bundle"
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/corpus"
 	"github.com/obstat/obstat/dsse"
@@ -11,6 +12,7 @@ import (
 	"github.com/obstat/obstat/internal/testlog"
 	"github.com/obstat/obstat/merkle"
 	"github.com/obstat/obstat/report"
+	"github.com/obstat/obstat/trust"
 )
 
 // freezes: the leaf that ends a log.
@@ -176,4 +178,133 @@ func (b *builder) successors() {
 		return set("checkpoint", note(0, empty))(set("predecessor.root", dagcbor.Bytes(empty[:]))(set("predecessor.size", n(0))(x)))
 	}))
 	successor("not-successor-without-a-note", report.CodeRegistrySchema, "the final checkpoint is in it", edited(set("checkpoint", dagcbor.Bytes([]byte("x")))))
+}
+
+// handed is a log that ended, the one that goes on, and the evidence of it.
+type handed struct {
+	old, heir *testlog.Log
+	at, first uint64 // a receipt in each
+	evidence  *bundle.Succession
+}
+
+// hand makes one; end says how the old log ends, and who is named.
+func (b *builder) hand(end func(old *testlog.Log, heir *trust.Heir) []byte) handed {
+	const second = "example.com/log-2"
+	h := handed{old: testlog.New(b.t), heir: testlog.Named(b.t, second)}
+	receipt := func(l *testlog.Log) uint64 {
+		return l.Append(b.sign(b.resigned("judgment-for-refused", "engine"), "engine"))
+	}
+	h.at = receipt(h.old)
+	freeze := end(h.old, &trust.Heir{Log: second, Key: trust.PublicKey(testlog.Public(second)), Genesis: h.heir.Genesis})
+	h.heir.Succeed(h.old.Final(), h.old.Checkpoint(h.old.Size()))
+	h.first = receipt(h.heir)
+	h.evidence = &bundle.Succession{Predecessor: chainOf(h.old), Freeze: freeze, Successor: chainOf(h.heir)}
+	return h
+}
+
+func chainOf(l *testlog.Log) *bundle.Chain {
+	return &bundle.Chain{Leaves: l.Chain(l.Size()), Checkpoint: l.Checkpoint(l.Size())}
+}
+
+// The ways in which a log ends.
+func byLeaf(old *testlog.Log, heir *trust.Heir) []byte {
+	old.Freeze(heir)
+	return nil
+}
+
+func byStatement(old *testlog.Log, heir *trust.Heir) []byte {
+	return old.FreezeBy(heir, "registrar-1", "registrar-2").JSON()
+}
+
+// successions: evidence that one log goes on as another.
+func (b *builder) successions() {
+	under := func(name string, x *bundle.Bundle, evidence []byte, policy string, w want, why string) {
+		b.add(name, corpus.Case{Command: corpus.AskBundle, Files: map[corpus.Part]string{
+			corpus.Artifact: b.put(b.path(name, ".receipt.json"), x.Append(nil)), corpus.Policy: policy, corpus.Trust: registryTrust,
+			corpus.Succession: b.put(b.path(name, ".succession.json"), evidence),
+		}}, w, why)
+	}
+	b.about("trust.md#how-a-log-ends")
+	reaches := func(name, why string, end func(*testlog.Log, *trust.Heir) []byte) handed {
+		h := b.hand(end)
+		under(name, h.heir.Bundle(h.first, h.heir.Size()), h.evidence.Append(nil), noQuorum, ok(), why)
+		return h
+	}
+	reaches("handed-over", "trust in the first log reaches the one that its last leaf names", byLeaf)
+	reaches("handed-over-beside", "of a log that was frozen and named nobody", func(old *testlog.Log, heir *trust.Heir) []byte {
+		named := byStatement(old, heir)
+		old.Freeze(nil)
+		return named
+	})
+	h := reaches("superseded", "of a log that no leaf froze", byStatement)
+	end := h.old.Size()
+	under("superseded-log", h.old.Bundle(h.at, end), h.evidence.Append(nil), noQuorum, ok(), "what stands in the final tree counts as before")
+	behind := h.old.AppendLeaf(h.old.Leaves[h.at])
+	under("superseded-log-that-goes-on", h.old.Bundle(behind, h.old.Size()), h.evidence.Append(nil), noQuorum, no("succession", report.CodeLogEnded), "nothing behind the final tree counts")
+	under("superseded-log-that-goes-on-behind", h.old.Bundle(h.at, h.old.Size()), h.evidence.Append(nil), noQuorum, ok(), "what stood before counts in a later tree too")
+
+	// Of evidence that does not hold, over a receipt of the first log, which does.
+	b.about("bundle.md#succession")
+	fails := func(name string, w want, why string, end func(*testlog.Log, *trust.Heir) []byte, spoil func(h *handed)) {
+		h := b.hand(end)
+		x := h.old.Bundle(h.at, h.old.Size())
+		if spoil != nil {
+			spoil(&h)
+		}
+		under(name, x, h.evidence.Append(nil), noQuorum, w, why)
+	}
+	refuted := func(code report.Code) want { return no("succession", code) }
+	open := unknown("succession", report.CodeSuccessionOpen)
+	by := func(edit func(*trust.Heir)) func(*testlog.Log, *trust.Heir) []byte {
+		return func(old *testlog.Log, heir *trust.Heir) []byte {
+			other := *heir
+			edit(&other)
+			return byLeaf(old, &other)
+		}
+	}
+	fails("succession-of-an-open-log", open, "nobody says who goes on", func(*testlog.Log, *trust.Heir) []byte { return nil }, nil)
+	fails("succession-that-names-nobody", open, "a freeze that names nobody", func(old *testlog.Log, _ *trust.Heir) []byte { return byLeaf(old, nil) }, nil)
+	fails("succession-beside-that-names-nobody", refuted(report.CodeSuccessionOpen), "what stands beside a log has to name somebody", func(old *testlog.Log, _ *trust.Heir) []byte { return byStatement(old, nil) }, nil)
+	fails("succession-by-one-of-two", refuted(report.CodeRegistryQuorum), "the threshold of the head signs", func(old *testlog.Log, heir *trust.Heir) []byte {
+		return old.FreezeBy(heir, "registrar-1").JSON()
+	}, nil)
+	fails("succession-by-an-engine", refuted(report.CodeSignatureNoKey), "registrars sign", func(old *testlog.Log, heir *trust.Heir) []byte {
+		return old.FreezeBy(heir, "engine").JSON()
+	}, nil)
+	fails("succession-of-an-earlier-head", refuted(report.CodeRegistryPrev), "it is over the head", func(old *testlog.Log, heir *trust.Heir) []byte {
+		named := byStatement(old, heir)
+		old.Change(trust.Change{Add: []trust.Addition{testlog.Add("engine-2", trust.Engine)}})
+		return named
+	}, nil)
+	fails("succession-beside-a-leaf-that-names-somebody", refuted(report.CodeLogFrozen), "the leaf has said it", func(old *testlog.Log, heir *trust.Heir) []byte {
+		named := byStatement(old, heir)
+		first := *heir
+		first.Log = "example.com/log-9"
+		old.Freeze(&first)
+		return named
+	}, nil)
+	fails("succession-for-another-key", refuted(report.CodeCheckpointUnsigned), "the successor's checkpoint is signed by the key that was named", by(func(x *trust.Heir) { x.Key = trust.PublicKey(testlog.Public("x")) }), nil)
+	fails("succession-for-another-genesis", refuted(report.CodeRegistryPin), "the successor begins with the genesis that was named", by(func(x *trust.Heir) { x.Genesis = dagcbor.Sum([]byte{0xa0}) }), nil)
+	fails("succession-for-another-log", refuted(report.CodeSuccessionMismatch), "the successor is the log that was named", by(func(x *trust.Heir) { x.Log = "example.com/log-9" }), nil)
+	fails("succession-from-another-tree", refuted(report.CodeSuccessionMismatch), "leaf 1 names the final tree", byStatement, func(h *handed) {
+		h.old.AppendLeaf(h.old.Leaves[h.at])
+		h.evidence.Predecessor = chainOf(h.old)
+	})
+	fails("succession-that-the-successor-does-not-say", open, "leaf 1 of the log that goes on says it too", byLeaf, func(h *handed) {
+		h.evidence.Successor.Leaves = h.evidence.Successor.Leaves[:1]
+	})
+	fails("succession-of-a-tree-behind-the-freeze", refuted(report.CodeLogFrozen), "a freeze is the last leaf", byLeaf, func(h *handed) {
+		h.old.AppendLeaf(h.old.Leaves[h.at])
+		h.evidence.Predecessor = chainOf(h.old)
+	})
+	fails("succession-of-another-log", unknown("succession", report.CodeLogOther), "it is of another log than the one that is trusted", byLeaf, func(h *handed) {
+		h.evidence.Predecessor, h.evidence.Successor = h.evidence.Successor, h.evidence.Predecessor
+	})
+	whole := b.hand(byLeaf)
+	x := whole.old.Bundle(whole.at, whole.old.Size(), "w1")
+	under("succession-without-a-quorum", x, whole.evidence.Append(nil), oneWitness, unknown("succession", report.CodeQuorumUnmet), "the final tree is cosigned as the policy asks")
+	x = whole.old.Bundle(whole.at, whole.old.Size())
+	under("succession-that-is-none", x, []byte("succession\n"), noQuorum, no("succession file", report.CodeJSONSyntax), "evidence is strict JSON")
+	under("succession-of-the-next-version", x, bytes.Replace(whole.evidence.Append(nil), []byte("succession.v1"), []byte("succession.v2"), 1), noQuorum,
+		unknown("succession file", report.CodeVersionUnknown), "evidence of a later version is not checked")
 }

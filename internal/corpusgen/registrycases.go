@@ -24,6 +24,7 @@ func registryCases(b *builder) {
 	b.logOfRegistry()
 	b.freezes()
 	b.successors()
+	b.successions()
 }
 
 // ruleBroken appends one bad statement behind a receipt and asks for that receipt.

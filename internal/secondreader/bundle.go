@@ -237,6 +237,7 @@ func bundleOf(data []byte, c caller) []finding {
 		return j.list
 	}
 	j.log, j.size = h.origin, h.size
+	j.follow(h.origin, j.index)
 	o, code, refuted := j.policy.open(n, h)
 	switch {
 	case refuted:

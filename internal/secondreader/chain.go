@@ -57,12 +57,7 @@ func chainIn(leaves []registryLeaf, doc []byte) (*chain, refusal) {
 
 // foldChain follows a chain whose leaves stand in the tree of a head.
 func (c caller) foldChain(leaves []registryLeaf, h treeHead) (*registry, refusal) {
-	var foreign [][]byte
-	if c.policy != nil {
-		for _, k := range append(slices.Clone(c.policy.logs), c.policy.witnesses...) {
-			foreign = append(foreign, k.pub)
-		}
-	}
+	foreign := c.foreign()
 	reg := &registry{version: -1}
 	for i, l := range leaves {
 		if i == 0 && cid(l.env.payload) != c.engines.genesis {
@@ -83,6 +78,16 @@ func (c caller) foldChain(leaves []registryLeaf, h treeHead) (*registry, refusal
 		}
 	}
 	return reg, ""
+}
+
+// foreign are the keys of the policy, which no registry may list.
+func (c caller) foreign() (out [][]byte) {
+	if c.policy != nil {
+		for _, k := range append(slices.Clone(c.policy.logs), c.policy.witnesses...) {
+			out = append(out, k.pub)
+		}
+	}
+	return out
 }
 
 // callersChain folds the caller's chain for an envelope alone.
@@ -120,12 +125,14 @@ func (j *judge) callersChain() {
 	}
 }
 
-func (j *judge) registryFile(err refusal) {
+func (j *judge) registryFile(err refusal) { j.file("registry file", err) }
+
+func (j *judge) file(check string, err refusal) {
 	switch err {
 	case "INPUT-EMPTY", "VERSION-UNKNOWN", "REGISTRY-NOT-GIVEN":
-		j.leave("registry file", err)
+		j.leave(check, err)
 	default:
-		j.refute("registry file", err)
+		j.refute(check, err)
 	}
 }
 

@@ -22,6 +22,7 @@ func ofRegistry(typ string) bool {
 type ending struct {
 	leaf      uint64
 	statement string
+	heir      *heir // nil: it names nobody
 }
 
 var logName = textOf("x", func(s string) bool { return isName(s) && !strings.Contains(s, "+") })
@@ -42,7 +43,7 @@ func shaped(payload []byte, form fields) (*dict, refusal) {
 // behind says what is wrong with a place for the next leaf of the registry.
 func (r *registry) behind(leaf uint64) refusal {
 	last := r.leaves[len(r.leaves)-1]
-	if r.succeeds {
+	if r.from != nil {
 		last = max(last, 1)
 	}
 	switch {
@@ -63,8 +64,8 @@ func (r *registry) freeze(e *signed, leaf uint64, foreign [][]byte) (*registry, 
 	if err != "" {
 		return nil, err
 	}
-	heir, named := d.m["successor"].(*dict)
-	if named && heir.m["log"] == d.m["log"] {
+	heirOf, named := d.m["successor"].(*dict)
+	if named && heirOf.m["log"] == d.m["log"] {
 		return nil, "REGISTRY-SCHEMA"
 	}
 	switch {
@@ -76,7 +77,7 @@ func (r *registry) freeze(e *signed, leaf uint64, foreign [][]byte) (*registry, 
 		return nil, "REGISTRY-PREV"
 	}
 	if named {
-		key := heir.m["key"].([]byte)
+		key := heirOf.m["key"].([]byte)
 		switch {
 		case !soundKey(key):
 			return nil, "REGISTRY-KEY-WEAK"
@@ -88,7 +89,10 @@ func (r *registry) freeze(e *signed, leaf uint64, foreign [][]byte) (*registry, 
 		return nil, err
 	}
 	next := *r
-	next.frozen = &ending{leaf, cid(e.payload)}
+	next.frozen = &ending{leaf: leaf, statement: cid(e.payload)}
+	if named {
+		next.frozen.heir = &heir{heirOf.m["log"].(string), cidText(heirOf.m["genesis"].(link)), heirOf.m["key"].([]byte)}
+	}
 	return &next, r.quorum(&next, e)
 }
 
@@ -118,14 +122,14 @@ func (r *registry) succeed(e *signed, leaf uint64) (*registry, refusal) {
 	switch {
 	case d.m["log"].(string) != r.log:
 		return nil, "REGISTRY-LOG"
-	case leaf != 1 || len(r.heads) > 1 || r.succeeds:
+	case leaf != 1 || len(r.heads) > 1 || r.from != nil:
 		return nil, "REGISTRY-PLACE"
 	}
 	if err := r.behind(leaf); err != "" {
 		return nil, err
 	}
 	next := *r
-	next.succeeds = true
+	next.from = &final{h.origin, string(h.root), cidText(was["registry"].(link)), h.size}
 	return &next, r.quorum(&next, e)
 }
 
@@ -147,7 +151,7 @@ func (r *registry) alike(o *registry) bool {
 	}
 	switch {
 	case r.frozen != nil && o.frozen != nil:
-		return *r.frozen == *o.frozen
+		return r.frozen.leaf == o.frozen.leaf && r.frozen.statement == o.frozen.statement
 	case r.frozen != nil:
 		return len(o.heads) == n
 	case o.frozen != nil:

@@ -30,8 +30,10 @@ type caller struct {
 	policy  *policy
 	engines *engines
 	chain   []byte // a registry chain, or a bundle that carries one; nil: none
-	expect  map[string]string
-	require []string
+	// evidence that the log goes on as another; nil: none
+	succession []byte
+	expect     map[string]string
+	require    []string
 }
 
 // judge goes over one receipt.

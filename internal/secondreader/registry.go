@@ -28,7 +28,7 @@ type registry struct {
 	keys      []listed
 	heads     []string // statement CIDs
 	leaves    []uint64
-	succeeds  bool // its leaf 1 says which log it goes on from
+	from      *final // what its leaf 1 says; nil where nothing does
 	frozen    *ending
 }
 
@@ -160,7 +160,7 @@ func (r *registry) follow(e *signed, leaf uint64, origin, pin string, foreign []
 	if err != "" {
 		return nil, err
 	}
-	next := &registry{log: origin, version: r.version + 1, threshold: d.m["threshold"].(int64), keys: slices.Clone(r.keys), succeeds: r.succeeds}
+	next := &registry{log: origin, version: r.version + 1, threshold: d.m["threshold"].(int64), keys: slices.Clone(r.keys), from: r.from}
 	prev, _ := d.m["prev"].(link)
 	switch {
 	case r.frozen != nil:

@@ -118,6 +118,7 @@ func (c Case) Got(fsys fs.FS) (answer string, found []string, err error) {
 
 // underTrust answers the commands that take trust files.
 func (c Case) underTrust(fsys fs.FS, who caller, file func(string) []byte, artifact []byte) ([]finding, error) {
+	who.succession = file("succession")
 	var code refusal
 	if b := file("policy"); b != nil {
 		if who.policy, code = readPolicy(b); code != "" {

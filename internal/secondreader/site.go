@@ -276,13 +276,7 @@ func (a *audit) fold(env *signed, index uint64, dead bool) bool {
 		a.worst("registry", "not checked", "VERSION-UNKNOWN")
 		return true
 	}
-	var foreign [][]byte
-	if a.policy != nil {
-		for _, k := range append(slices.Clone(a.policy.logs), a.policy.witnesses...) {
-			foreign = append(foreign, k.pub)
-		}
-	}
-	next, err := a.reg.follow(env, index, a.engines.origin, a.engines.genesis, foreign)
+	next, err := a.reg.follow(env, index, a.engines.origin, a.engines.genesis, a.foreign())
 	if err != "" {
 		a.worst("registry", "refuted", err)
 		return true
