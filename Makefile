@@ -45,7 +45,7 @@ vectors:
 
 # What does more with OBSTAT_HEAVY: every bit of a bundle and of the corpora, every fault of
 # the disk, every mutant of the engine, two hundred kills, a gate killed at every step.
-HEAVY = ./audit ./bundle ./client ./cmd/verify ./corpus ./internal/corpusgen ./internal/rlog ./cmd/logd ./gate
+HEAVY = ./audit ./bundle ./client ./cmd/verify ./corpus ./internal/corpusgen ./internal/rlog ./cmd/logd ./gate ./cmd/gate
 
 test-heavy: SHELL = bash
 test-heavy: .SHELLFLAGS = -o pipefail -c

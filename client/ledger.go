@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/obstat/obstat/checkpoint"
 	"github.com/obstat/obstat/dsse"
@@ -153,6 +154,11 @@ func (l *ledger) answer(index uint64, note []byte, off int64) error {
 	return nil
 }
 
+// promisesOf are those of one log that are not fulfilled.
+func (l *ledger) promisesOf(origin string) []promise {
+	return slices.DeleteFunc(slices.Clone(l.promises), func(p promise) bool { return p.origin != origin })
+}
+
 // fulfil takes in a checkpoint that meets the policy, of a tree that extends
 // those of every promise of its log up to size.
 func (l *ledger) fulfil(size uint64, note []byte) error {
@@ -210,6 +216,7 @@ type Standing struct {
 	Fulfilled uint64 // answers for which a checkpoint under the whole policy stands
 	Promises  uint64 // answers for which the log's word stands alone
 	Oldest    uint64 // index of the leaf of the oldest of these
+	Bygone    uint64 // of these: by a log that ended since, so nobody can keep them any more
 	Evidence  []string
 }
 
@@ -220,6 +227,7 @@ func (l *ledger) standing() Standing {
 	}
 	if len(l.promises) > 0 {
 		s.Oldest = l.promises[0].index
+		s.Bygone = s.Promises - uint64(len(l.promisesOf(l.top.origin)))
 	}
 	return s
 }

@@ -26,8 +26,8 @@ import (
 // CheckPromises holds every promise that is not fulfilled against the newest
 // checkpoint that the log publishes, and returns how many are left: the log's
 // word still stands alone for these. It reads tiles of the log, a handful for any
-// number of promises. Those of a log that ended before are left: only that log
-// could keep them, so look after them before you follow it.
+// number of promises. Those of a log that ended are not looked after and not
+// counted: only that log could keep them, so look before you follow it.
 //
 // A promise that the log broke is a [*ProofError] with the code LOG-FORKED. What
 // proves it is kept in the run's directory, for `verify fork`, and nothing is
@@ -35,11 +35,11 @@ import (
 // looked after: they stand as they did.
 func (r *Run) CheckPromises(ctx context.Context) (left int, err error) {
 	r.mu.Lock()
-	left = len(r.ledger.promises)
-	promises := slices.DeleteFunc(slices.Clone(r.ledger.promises), func(p promise) bool { return p.origin != string(r.client.origin) })
+	promises := r.ledger.promisesOf(string(r.client.origin))
 	r.mu.Unlock()
-	if len(promises) == 0 {
-		return left, nil
+	left = len(promises)
+	if left == 0 {
+		return 0, nil
 	}
 	slices.SortStableFunc(promises, func(a, b promise) int { return cmp.Compare(a.size, b.size) })
 	site := r.client.site(ctx)
@@ -98,13 +98,13 @@ func (r *Run) fulfil(size uint64, note []byte) (left int, err error) {
 	if size > 0 && !r.closed && r.broken == nil {
 		if _, err := r.journal.append(kindWitness, append(binary.BigEndian.AppendUint64(nil, size), note...)); err != nil {
 			r.broken = fmt.Errorf("run %s: what the log has shown could not be kept: %w", r.name, err)
-			return len(r.ledger.promises), r.broken
+			return len(r.ledger.promisesOf(string(r.client.origin))), r.broken
 		}
 		if err := r.ledger.fulfil(size, note); err != nil {
-			return len(r.ledger.promises), err
+			return len(r.ledger.promisesOf(string(r.client.origin))), err
 		}
 	}
-	return len(r.ledger.promises), nil
+	return len(r.ledger.promisesOf(string(r.client.origin))), nil
 }
 
 // refute keeps what the log has shown as evidence. Where it contradicts what it

@@ -137,6 +137,7 @@ and waits for nobody.
   lost        what found no room and is not disclosed yet
   witnessed   answers for which a checkpoint under the whole policy stands
   promises    answers that are the log's word alone
+  bygone      those of a log that ended before it kept them
   evidence    files of what the log said that proves nothing, or contradicts it
   committed   effects, and how many of them can be undone
   pending     what waits for consent

@@ -67,7 +67,7 @@ func syncRun(ctx context.Context, dir, name string, open bool, c console) (left 
 		if e != nil {
 			return 0, e
 		}
-		if was := past.Standing(); was.Unanswered == 0 && was.Promises == 0 {
+		if was := past.Standing(); was.Unanswered == 0 && was.Promises == was.Bygone {
 			return 0, nil
 		}
 		err = s.openRun(name)
@@ -133,8 +133,11 @@ func (s *session) status(ctx context.Context, past *client.Past) error {
 	}
 	answered := now.Fulfilled + now.Promises
 	row("witnessed", "%d of %d answers stand under the whole policy%s", now.Fulfilled, answered, percent(now.Fulfilled, answered))
-	if now.Promises > 0 {
+	if now.Promises > now.Bygone {
 		row("promises", "%d, the oldest about leaf %d: gate sync", now.Promises, now.Oldest)
+	}
+	if now.Bygone > 0 {
+		row("bygone", "%d promises of a log that ended: its word is all that there is", now.Bygone)
 	}
 	for _, e := range now.Evidence {
 		row("evidence", "%s", filepath.Join(s.runDir(string(now.Run)), "evidence", e+".*"))

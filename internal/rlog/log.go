@@ -99,24 +99,53 @@ func checkLeaf(leaf []byte) error {
 // is returned as it is. If ctx ends first, ctx.Err() comes back and the item
 // may be in the log or not: submitting it again tells.
 func (l *Log) Submit(ctx context.Context, it Item) (Result, error) {
-	if err := checkLeaf(it.Leaf); err != nil {
+	p, err := l.Enqueue(it)
+	if err != nil {
 		return Result{}, err
+	}
+	return p.Wait(ctx)
+}
+
+// Pending is an item that has its place in the queue, or stood in the log before.
+// Wait is to be called once.
+type Pending struct {
+	log    *Log
+	waiter *waiter // nil where the statement stood before
+	index  uint64
+	head   *Head
+}
+
+// Enqueue is the part of Submit that does not wait: what is enqueued first stands
+// first in the log. The same errors, without those of waiting.
+func (l *Log) Enqueue(it Item) (*Pending, error) {
+	if err := checkLeaf(it.Leaf); err != nil {
+		return nil, err
 	}
 	index, ok, seen, err := l.statements.lookup(it.Statement)
 	if err != nil {
-		return Result{}, ioError("read", "index", err)
+		return nil, ioError("read", "index", err)
 	}
 	// A statement is known a moment before its head is: then the sequencer, which
 	// makes both known, is the one to answer.
 	if head := l.head.Load(); ok && index < head.Size {
-		return l.repeat(index, *head)
+		return &Pending{log: l, index: index, head: head}, nil
 	}
 	if err := l.Err(); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	w := &waiter{item: it, hash: merkle.LeafHash(it.Leaf), seen: seen, done: make(chan struct{})}
 	if err := l.queue.put(w); err != nil {
-		return Result{}, err
+		return nil, err
+	}
+	return &Pending{log: l, waiter: w}, nil
+}
+
+// Wait returns when the item is durable, with what proves it. When ctx ends first
+// the item may take its place all the same.
+func (p *Pending) Wait(ctx context.Context) (Result, error) {
+	l, w := p.log, p.waiter
+	if w == nil {
+		return l.repeat(p.index, *p.head)
 	}
 	select {
 	case <-w.done:
@@ -135,7 +164,7 @@ func (l *Log) Submit(ctx context.Context, it Item) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Index: w.index, Leaf: it.Leaf, Head: *w.head, Proof: proof}, nil
+	return Result{Index: w.index, Leaf: w.item.Leaf, Head: *w.head, Proof: proof}, nil
 }
 
 func (l *Log) repeat(index uint64, head Head) (Result, error) {

@@ -27,6 +27,7 @@ type metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	refusals  *prometheus.CounterVec
+	items     *prometheus.CounterVec
 	stages    *prometheus.HistogramVec
 	groups    prometheus.Histogram
 	syncs     prometheus.Histogram
@@ -49,6 +50,9 @@ func newMetrics() *metrics {
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "obstat_http_refusals_total", Help: "Refused requests by route and code (spec/codes.md).",
 		}, []string{"route", "code"}),
+		items: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "obstat_batch_items_total", Help: "Items of batches by status and, where they were refused, code.",
+		}, []string{"status", "code"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "obstat_submit_stage_duration_seconds", Help: "Parts of a submission: receive, check, sequence, answer.", Buckets: seconds,
 		}, []string{"stage"}),
@@ -59,7 +63,8 @@ func newMetrics() *metrics {
 			Name: "obstat_log_sync_duration_seconds", Help: "Write and sync of a group.", Buckets: seconds,
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.refusals, m.stages, m.groups, m.syncs)
+	m.items.WithLabelValues("201", "") // there from the start, so that a rate begins at 0
+	m.registry.MustRegister(m.requests, m.durations, m.refusals, m.items, m.stages, m.groups, m.syncs)
 	return m
 }
 
@@ -88,6 +93,11 @@ func (m *metrics) answered(route, method string, status int, took time.Duration,
 		}
 		m.refusals.WithLabelValues(route, string(code)).Inc()
 	}
+}
+
+// item counts one of a batch; code is empty where it was taken.
+func (m *metrics) item(status int, code report.Code) {
+	m.items.WithLabelValues(strconv.Itoa(status), string(code)).Inc()
 }
 
 // methodLabel is one of a few words, whatever a client sends.

@@ -38,6 +38,25 @@ var retryAfter = map[report.Code]string{
 	report.CodeLogStopped: "60",
 }
 
+// said is err as a client is told it.
+func (s *Server) said(r *http.Request, err error) (e *report.Error, status int) {
+	if !errors.As(err, &e) {
+		e = &report.Error{Code: report.CodeInternal}
+	}
+	status = statusOf(e.Code)
+	if status >= http.StatusInternalServerError && e.Code != report.CodeBusy {
+		e = s.ownFault(r, e.Code, err)
+	}
+	return e, status
+}
+
+func problemOf(e *report.Error, status int) problem {
+	return problem{
+		Type: problemBase + string(e.Code), Title: report.Meaning[e.Code], Status: status,
+		Code: e.Code, Where: e.Where, Expected: e.Expected, Actual: e.Actual, Fix: e.Fix,
+	}
+}
+
 // refuse answers err with the status of its code.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) {
@@ -45,20 +64,10 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		// must not reach a proxy in between.
 		panic(http.ErrAbortHandler)
 	}
-	var e *report.Error
-	if !errors.As(err, &e) {
-		e = &report.Error{Code: report.CodeInternal}
-	}
-	status := statusOf(e.Code)
-	if status >= http.StatusInternalServerError && e.Code != report.CodeBusy {
-		e = s.ownFault(r, e.Code, err)
-	}
+	e, status := s.said(r, err)
 	s.logger.Debug("refused", "method", r.Method, "path", r.URL.Path, "status", status, "code", e.Code, "where", e.Where, "trace", traceOf(r))
 	s.drain(w, r)
-	body, err := json.Marshal(problem{
-		Type: problemBase + string(e.Code), Title: report.Meaning[e.Code], Status: status,
-		Code: e.Code, Where: e.Where, Expected: e.Expected, Actual: e.Actual, Fix: e.Fix,
-	})
+	body, err := json.Marshal(problemOf(e, status))
 	if err != nil {
 		s.logger.Error("internal error", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)

@@ -38,6 +38,16 @@ func (r *receivers) read(w http.ResponseWriter, f func() error) error {
 	return err
 }
 
+// extend gives a body that comes in parts so long for the next one, unless the
+// server ends.
+func (r *receivers) extend(w http.ResponseWriter, within time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ending {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // a recorder of tests has none
+	}
+}
+
 // end gives every body that is still on its way, and every later one, so long.
 func (r *receivers) end(linger time.Duration) {
 	r.mu.Lock()

@@ -24,6 +24,7 @@ type route struct {
 func routes() []route {
 	return []route{
 		{"/v1/receipts", http.MethodPost, []string{"registry", "wait"}, (*Server).submit, false},
+		{"/v1/receipts:batch", http.MethodPost, []string{"bundle", "registry", "wait"}, (*Server).batch, false},
 		{"/v1/statements/{cid}", http.MethodGet, []string{"registry"}, (*Server).statement, false},
 		{"/v1/leaves/{index}", http.MethodGet, []string{"registry"}, (*Server).leaf, false},
 		{"/v1/receipts/{cid}", http.MethodGet, []string{"from", "limit"}, (*Server).receipt, false},

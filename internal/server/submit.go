@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -220,37 +221,56 @@ func tooLarge(actual string) error {
 	}
 }
 
-// sequence puts a into the log, or finds it there. Whether the log goes on and
-// the key may still sign is asked only of a new statement.
+// sequence puts a into the log, or finds it there.
 func (s *Server) sequence(r *http.Request, a *admitted) (rlog.Result, error) {
+	p, err := s.enqueue(a)
+	if err != nil {
+		return rlog.Result{}, err
+	}
+	return p.wait(r.Context())
+}
+
+// place is where a statement stands or will stand.
+type place struct {
+	pending *rlog.Pending
+	found   rlog.Result // where pending is nil
+}
+
+func (p place) wait(ctx context.Context) (rlog.Result, error) {
+	if p.pending == nil {
+		return p.found, nil
+	}
+	return p.pending.Wait(ctx)
+}
+
+// enqueue gives a its place. Whether the log goes on and the key may still sign
+// is asked only of a new statement.
+func (s *Server) enqueue(a *admitted) (place, error) {
 	refusal := a.registry.ended()
 	if _, ok := a.registry.MaySign(a.signer); refusal == nil && !ok {
 		refusal = keyEnded(a.signer)
 	}
 	if refusal == nil {
-		return s.log.Submit(r.Context(), rlog.Item{
+		p, err := s.log.Enqueue(rlog.Item{
 			Leaf: a.leaf, Statement: a.statement, RegistryVersion: a.registry.Version(),
 		})
+		return place{pending: p}, err
 	}
 	index, ok, err := s.log.Lookup(a.statement)
 	if err != nil {
-		return rlog.Result{}, err
+		return place{}, err
 	}
 	if !ok {
-		return rlog.Result{}, refusal
+		return place{}, refusal
 	}
 	res, err := s.log.Prove(index)
 	res.Repeat = true
-	return res, err
+	return place{found: res}, err
 }
 
 // answer writes the bundle.
 func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Result, status int, withChain bool) error {
-	b := bundle.Bundle{
-		Envelope: env.JSON(),
-		Proof:    &checkpoint.Proof{Index: res.Index, Hashes: res.Proof, Checkpoint: res.Head.Note},
-		Level:    bundle.Promise,
-	}
+	b := promise(env, res)
 	registry := s.registry.durable(res.Head.Size)
 	if withChain {
 		var err error
@@ -272,4 +292,13 @@ func (s *Server) answer(w http.ResponseWriter, env *dsse.Envelope, res rlog.Resu
 	_, _ = w.Write(*buf) // a client that is gone asks again and gets a repeat
 	s.buffers.Put(buf)
 	return nil
+}
+
+// promise is the bundle of a leaf under the log's own checkpoint.
+func promise(env *dsse.Envelope, res rlog.Result) bundle.Bundle {
+	return bundle.Bundle{
+		Envelope: env.JSON(),
+		Proof:    &checkpoint.Proof{Index: res.Index, Hashes: res.Proof, Checkpoint: res.Head.Note},
+		Level:    bundle.Promise,
+	}
 }
