@@ -9,6 +9,8 @@ USAGE
   logd init  --dir DIR --origin ORIGIN --make-engine NAME ...
   logd serve --dir DIR [--listen HOST:PORT] [--public] [--anchor FILE|URL]...
   logd config [any option of logd serve]...
+  logd submit --url URL --trust FILE --policy FILE FILE...|-
+  logd follow --url URL|--dir DIR|--site DIR [--from N] [--once]
   logd fsck --dir DIR
   logd reindex --dir DIR
   logd export --dir DIR --to SITE
@@ -22,6 +24,8 @@ COMMANDS
   init     make a new log: its keys, its genesis registry, its trust files
   serve    answer submissions and reads over HTTP
   config   print what serve would be told, and by whom
+  submit   put signed envelopes into a log, and keep what proves it
+  follow   print the entries of a log as they come, a line each
   fsck     read a whole log again and say what is wrong with it
   reindex  make the index of a log again
   export   make a static site of a log
@@ -36,6 +40,7 @@ EXIT STATUS
   1  it could not be done, or what was asked for could not be printed; the
      reason is on standard error, with its code (spec/codes.md)
   2  the command line says nothing that could be done
+  3  of logd submit: whether it was done is not known; doing it again is safe
 `
 
 const helpInit = `logd init - make a new log
@@ -357,7 +362,7 @@ func help(args []string, stdout io.Writer) error {
 		topic = args[0]
 	}
 	text, ok := map[string]string{
-		"": helpMain, "dev": helpDev, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "freeze": helpSuccession, "succeed": helpSuccession, "succession": helpSuccession,
+		"": helpMain, "dev": helpDev, "submit": helpSubmit, "follow": helpFollow, "init": helpInit, "serve": helpServe, "config": helpConfig, "keys": helpKeys, "freeze": helpSuccession, "succeed": helpSuccession, "succession": helpSuccession,
 		"fsck": helpFsck, "reindex": helpReindex, "export": helpExport,
 	}[topic]
 	if !ok || len(args) > 1 {

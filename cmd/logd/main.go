@@ -21,6 +21,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // the work could not be done, or not be told, and why was printed
 	exitUsage  = 2 // the command line says nothing that could be done
+	// exitUnknown: nobody knows whether it was done, and doing it again is safe.
+	exitUnknown = 3
 )
 
 func main() {
@@ -50,6 +52,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
+	var unknown *unknownError
+	if errors.As(err, &unknown) {
+		return exitUnknown
+	}
 	return exitFailed
 }
 
@@ -77,7 +83,7 @@ func fileError(code report.Code, where string, cause error) error {
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, helpMain)
-		return usagef("a command is needed: dev, init, serve, config, fsck, reindex, export, keys, freeze, succeed, succession, version or help")
+		return usagef("a command is needed: dev, init, serve, config, submit, follow, fsck, reindex, export, keys, freeze, succeed, succession, version or help")
 	}
 	switch command, rest := args[0], args[1:]; command {
 	case "init":
@@ -100,6 +106,10 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return dev(ctx, cfg, stdout, stderr)
 	case "config":
 		return config(rest, os.Environ(), stdout)
+	case "submit":
+		return submit(ctx, rest, os.Stdin, stdout)
+	case "follow":
+		return follow(ctx, rest, stdout, stderr)
 	case "fsck":
 		cfg, err := parseDir(command, helpFsck, rest, stdout)
 		if err != nil {
