@@ -57,9 +57,14 @@ func TestFollowOverRestart(t *testing.T) {
 	t.Cleanup(func() { _ = p.end(os.Kill) })
 	// One address for both servers; the second would not surely get the first's port.
 	var at atomic.Pointer[url.URL]
+	missed := make(chan struct{}, 1) // somebody asked while the log was away
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u := at.Load()
 		if u == nil {
+			select {
+			case missed <- struct{}{}:
+			default:
+			}
 			panic(http.ErrAbortHandler) // as a port that nobody listens on
 		}
 		proxy := &httputil.ReverseProxy{Rewrite: func(pr *httputil.ProxyRequest) { pr.SetURL(u) }}
@@ -126,6 +131,11 @@ func TestFollowOverRestart(t *testing.T) {
 	}
 	add(p)
 	add(p)
+	select {
+	case <-missed:
+	case c := <-code:
+		t.Fatal("it ended: ", c, stderr.String())
+	}
 	up(p)
 	want()
 	want()
