@@ -88,7 +88,7 @@ var mutants = []testMutant{
 	{"start without the anchors", "TestAnchors$", []edit{{"anchor.go", "r.holdAgainst(a.Name, head); err != nil {", "r.holdAgainst(a.Name, head); false && err != nil {"}}},
 	{"go on after a failed sync", "TestFailStop$", []edit{
 		{"sequencer.go", "if err := s.log.failed(); err != nil {", "if err := s.log.failed(); false && err != nil {"},
-		{"log.go", "	if err := l.Err(); err != nil {\n		return Result{}, err\n	}\n", ""},
+		{"log.go", "	if err := l.Err(); err != nil {\n		return nil, err\n	}\n", ""},
 	}},
 }
 
